@@ -1,0 +1,3 @@
+//! Offline verification of signed verdict receipts.
+#![no_std]
+extern crate alloc;

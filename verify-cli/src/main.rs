@@ -1,0 +1,2 @@
+//! The auditor's command.
+fn main() {}
