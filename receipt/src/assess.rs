@@ -268,7 +268,7 @@ fn judge_gates(
     let is_required = |verdict: &Verdict| decision.is_some_and(|decision| *decision == *verdict.as_str());
     if !gates.require_decision.is_empty() && !gates.require_decision.iter().any(is_required) {
         let required: Vec<&str> = gates.require_decision.iter().map(|verdict| verdict.as_str()).collect();
-        let stated = decision.map_or_else(|| "not stated".into(), JsonString::to_display_string);
+        let stated = decision.map_or_else(|| "not stated".into(), JsonString::excerpt);
         let detail = format!("the decision is {stated}, and {} is required", required.join(" or "));
         return (Outcome::DecisionRefused, Some(detail));
     }

@@ -102,6 +102,7 @@ impl Key {
         let base = match (self.trust_code(), &self.canonicalization) {
             ("canonicalization_undeclared", _) => "the key declares no canonical form".into(),
             ("canonicalization_unsupported", Some(form)) => {
+                let form = form.excerpt();
                 Cow::from(format!("the key declares the canonical form {form}, which is not supported"))
             }
             ("active", _) => "the key is active".into(),

@@ -223,3 +223,26 @@ fn bytes_that_are_not_utf_8_are_replaced_and_so_fail_the_signature() {
     bytes[id] = 0xFF;
     assert_eq!(auditor.assess_bytes(&bytes).outcome, Outcome::SignatureInvalid);
 }
+
+#[test]
+fn messages_stay_short_whatever_the_receipt_holds() {
+    let long = "x".repeat(1_000_000);
+    let codes = vec![format!("\"{long}\""); 5].join(",");
+    let members: Vec<String> =
+        (0..2_000).map(|index| format!(r#""{index}{}":1"#, "y".repeat(1_000))).collect();
+    for receipt in [
+        check_receipt(&long, r#""ALL_FACTS_HOLD""#, false),
+        check_receipt("ALLOW", &codes, false),
+        allow().replace("check-decision/1.1.0", &long),
+        format!(r#"{{"{long}":1,"{long}":2}}"#),
+        sign(&format!(
+            r#"{{"receipt_version":"check-receipt/2.0.0","decision_rule_version":"check-decision/2.0.0",
+            "candidate_decision":"ALLOW","decision":"ALLOW","checked_at":"2026-08-01T09:00:00Z","reason_codes":[],
+            "action_classification":{{{}}}}}"#,
+            members.join(",")
+        )),
+    ] {
+        let detail = assess(&receipt, &active(), &Gates::default()).detail.expect("not accepted");
+        assert!(detail.len() < 3_000, "{} bytes", detail.len());
+    }
+}

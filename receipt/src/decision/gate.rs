@@ -13,6 +13,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 const MAX_BASIS_POINTS: f64 = 10_000.0;
+/// Most unknown members that a message names.
+const MAX_NAMED: usize = 10;
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// What is wrong with a member of the gate inputs.
@@ -378,20 +380,19 @@ impl<'r, 'a> Fields<'r, 'a> {
     fn of(value: Option<&'r Value<'a>>, names: &[&'static str]) -> Result<Self, GateFault> {
         let object = value.and_then(Value::as_object).ok_or(GateFault::NotAnObject)?;
         let missing: Vec<&str> = names.iter().copied().filter(|name| !object.contains(name)).collect();
-        let unknown: Vec<String> = object
-            .iter()
-            .filter(|(key, _)| !names.iter().any(|name| **key == **name))
-            .map(|(key, _)| key.to_display_string())
-            .collect();
-        if missing.is_empty() && unknown.is_empty() {
+        let is_unknown = |key: &JsonString<'_>| !names.iter().any(|name| *key == **name);
+        let mut unknown = object.iter().map(|(key, _)| key).filter(|key| is_unknown(key));
+        if missing.is_empty() && unknown.clone().next().is_none() {
             return Ok(Self(object));
         }
         let mut parts = Vec::new();
         if !missing.is_empty() {
             parts.push(alloc::format!("missing {}", missing.join(", ")));
         }
-        if !unknown.is_empty() {
-            parts.push(alloc::format!("unknown {}", unknown.join(", ")));
+        let named: Vec<String> = unknown.by_ref().take(MAX_NAMED).map(JsonString::excerpt).collect();
+        if !named.is_empty() {
+            let more = if unknown.next().is_some() { " and more" } else { "" };
+            parts.push(alloc::format!("unknown {}{more}", named.join(", ")));
         }
         Err(GateFault::FieldSet(parts.join("; ")))
     }

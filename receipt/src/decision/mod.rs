@@ -166,7 +166,9 @@ impl fmt::Display for Refusal {
             Self::CompilationUncertain => f.write_str("it does not state whether compilation was uncertain"),
             Self::FactList => f.write_str("it does not carry a fact list"),
             Self::Fact { index, fault } => write!(f, "fact {index} {fault}"),
-            Self::UnsupportedRule(version) => write!(f, "its rule version {version} is not known here"),
+            Self::UnsupportedRule(version) => {
+                write!(f, "its rule version {} is not known here", version.excerpt())
+            }
             Self::NoRule => f.write_str("it names no rule version"),
             Self::ReceiptVersion => f.write_str("its receipt_version is not the one this rule goes with"),
             Self::RuleVersionMismatch => f.write_str("its decision_rule_version is not the rule applied"),
@@ -207,6 +209,9 @@ impl fmt::Display for Refusal {
 }
 
 impl core::error::Error for Refusal {}
+
+/// Most stated reason codes that a message names; there are fewer published ones than that.
+const MAX_NAMED: usize = 20;
 
 fn join_codes(codes: &[ReasonCode]) -> String {
     codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(", ")
@@ -308,19 +313,21 @@ impl fmt::Display for DecisionFault {
             Self::NotAnObject => f.write_str("the receipt is not a JSON object"),
             Self::NoRule => f.write_str("the receipt names no decision rule version"),
             Self::UnsupportedRule(version) => {
+                let version = version.excerpt();
                 write!(f, "the receipt was decided under {version}, which this verifier does not know")
             }
             Self::Refused(refusal) => write!(f, "the verdict cannot be derived offline: {refusal}"),
             Self::NothingStated => f.write_str("the receipt states no verdict that could be compared"),
             Self::Verdict { stated, derived } => {
-                write!(f, "the receipt says {stated}, its facts lead to {}", derived.as_str())
+                write!(f, "the receipt says {}, its facts lead to {}", stated.excerpt(), derived.as_str())
             }
             Self::ReasonCodes { stated, derived } => {
-                let stated: Vec<String> = stated.iter().map(JsonString::to_display_string).collect();
+                let named: Vec<String> = stated.iter().take(MAX_NAMED).map(JsonString::excerpt).collect();
+                let more = if stated.len() > MAX_NAMED { " and more" } else { "" };
                 write!(
                     f,
-                    "the receipt gives the reasons [{}], its facts lead to [{}]",
-                    stated.join(", "),
+                    "the receipt gives the reasons [{}{more}], its facts lead to [{}]",
+                    named.join(", "),
                     join_codes(derived)
                 )
             }

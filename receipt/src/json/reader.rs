@@ -158,8 +158,8 @@ impl fmt::Display for JsonError {
             }
             JsonErrorKind::DepthLimit => f.write_str("the document is nested too deeply"),
             JsonErrorKind::DuplicateKey(key) => {
-                let spelled = to_text(&Value::String(key.borrowed()), Layout::Compact);
-                write!(f, "duplicate JSON object key {spelled}")
+                let spelled = JsonString::from(to_text(&Value::String(key.borrowed()), Layout::Compact));
+                write!(f, "duplicate JSON object key {}", spelled.excerpt())
             }
             JsonErrorKind::Escape => f.write_str("invalid JSON string escape"),
             JsonErrorKind::Key => f.write_str("an object key in quotes must stand here"),

@@ -98,6 +98,16 @@ impl<'a> JsonString<'a> {
         }
     }
 
+    /// The start of the text for a message: whoever wrote the receipt does not set a message's length.
+    pub(crate) fn excerpt(&self) -> String {
+        const MAX_CHARS: usize = 128;
+        let text = self.to_display_string();
+        match text.char_indices().nth(MAX_CHARS) {
+            Some((end, _)) => alloc::format!("{}…", text.get(..end).unwrap_or_default()),
+            None => text,
+        }
+    }
+
     /// The text with each unpaired surrogate spelled as the escape `\udXXX`.
     #[must_use]
     pub fn to_display_string(&self) -> String {
