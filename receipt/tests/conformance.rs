@@ -1,7 +1,9 @@
 //! The public conformance vectors, each case run, all failures collected.
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 #[path = "support/shared.rs"]
 mod shared;
+
 mod support;
 
 use kaval_receipt::decision::{
