@@ -130,16 +130,16 @@ fn not_checked(job: &Job) -> Vec<&'static str> {
     let gates = &job.gates;
     let is_undecided = gates.require_decision.is_empty() && gates.expectations.is_none();
     [
-        (job.expected.is_none(), "completeness: whether receipts are missing (--expect-ids)"),
+        (job.expected.is_none(), "completeness not checked: receipts could be missing (--expect-ids)"),
         (
             !gates.require_fresh && gates.max_age.is_none(),
-            "freshness: old receipts are accepted (--require-fresh, --max-age)",
+            "freshness not checked: old receipts are accepted (--require-fresh, --max-age)",
         ),
         (
             gates.derive == Derive::Never && gates.require_decision.is_empty(),
-            "derivation: whether verdicts follow from the facts (--no-derive-verdict was given)",
+            "derivation not checked: verdicts could contradict their facts (--no-derive-verdict)",
         ),
-        (is_undecided, "decisions: BLOCK and REVIEW are accepted too (--require-decision, --expect-action)"),
+        (is_undecided, "decisions not checked: BLOCK and REVIEW are accepted too (--require-decision)"),
     ]
     .into_iter()
     .filter_map(|(applies, words)| applies.then_some(words))

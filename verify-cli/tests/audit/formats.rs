@@ -66,7 +66,7 @@ fn text_gives_totals_and_what_needs_attention() {
         "✓ accepted",
         "3 need attention",
         "signature_invalid  in/b.jsonl:1  =cmd|x",
-        "not checked: completeness",
+        "completeness not checked",
         "1 not named as receipts, ignored",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -92,7 +92,7 @@ fn text_compares_with_the_expected_ids() {
     let (code, text) = stdout(&room, &["in/a.json", "--format", "text", "--expect-ids", "ids"]);
     assert_eq!(code, 5);
     assert!(text.contains("✗ 1 missing\n      ghost\\u001b\n"), "{text}");
-    assert!(!text.contains("not checked: completeness"), "{text}");
+    assert!(!text.contains("completeness not checked"), "{text}");
     fs::write(room.path("ids"), "a\n").expect("a file");
     let (code, text) = stdout(&room, &["in/a.json", "--format", "text", "--expect-ids", "ids"]);
     assert_eq!(code, 0);

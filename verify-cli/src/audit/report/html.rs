@@ -96,7 +96,7 @@ fn write_header(out: &mut Vec<u8>, summary: &Summary) {
     );
     write_xml(out, &summary.at);
     out.extend_from_slice(
-        b"</p></div><label class=\"soft\">Colours <select id=\"theme\"><option value=\"auto\">Auto</option>\
+        b"</p></div><label class=\"soft theme\">Colours <select id=\"theme\"><option value=\"auto\">Auto</option>\
           <option value=\"light\">Light</option><option value=\"dark\">Dark</option></select></label></header>\n<main>\n",
     );
     let headline = match (total, attention) {
@@ -158,7 +158,7 @@ fn write_coverage(out: &mut Vec<u8>, summary: &Summary) {
         b"<section class=\"card\" aria-labelledby=\"coverage\"><h2 id=\"coverage\">Coverage</h2>\n<ul>\n",
     );
     for words in &summary.not_checked {
-        out.extend_from_slice(b"<li>Not checked: ");
+        out.extend_from_slice(b"<li>");
         write_xml(out, words);
         out.extend_from_slice(b"</li>\n");
     }
@@ -170,12 +170,12 @@ fn write_coverage(out: &mut Vec<u8>, summary: &Summary) {
         let _ = writeln!(out, "<li>{} {words}</li>", grouped(count));
     }
     if let Some(completeness) = &summary.completeness {
-        let _ = writeln!(out, "<li>{} ids expected</li>", grouped(completeness.expected));
+        let _ = writeln!(out, "<li>{} expected ids</li>", grouped(completeness.expected));
         for (kind, listed) in completeness.kinds() {
             let _ = write!(out, "<li>{} {kind}", grouped(listed.count));
             let (first, left) = listed.shown(MAX_LISTED_RECEIPTS);
             if !first.is_empty() {
-                out.extend_from_slice(b"<ul>");
+                out.extend_from_slice(b"<ul class=\"ids\" tabindex=\"0\">");
                 for id in first {
                     out.extend_from_slice(b"<li><bdi class=\"mono\">");
                     write_xml(out, &brief(&id.to_display_string()));

@@ -47,7 +47,7 @@ pub(super) fn write(out: &mut Vec<u8>, summary: &Summary, listed: &[u8]) {
         return;
     }
     for words in &summary.not_checked {
-        let _ = writeln!(out, "  not checked: {words}");
+        let _ = writeln!(out, "  {words}");
     }
     for (name, count) in summary.passed_by() {
         let words = match name {
@@ -63,7 +63,7 @@ fn write_completeness(out: &mut Vec<u8>, summary: &Summary) {
         out.push(b'\n');
         return;
     };
-    let _ = writeln!(out, "\nCompleteness: {} ids expected", grouped(completeness.expected));
+    let _ = writeln!(out, "\nCompleteness, ids expected: {}", grouped(completeness.expected));
     if completeness.is_complete() {
         let _ = writeln!(out, "  ✓ all of them are there, and no other");
     }
