@@ -58,12 +58,14 @@ impl Report {
             None => "not stated".to_owned(),
         };
         let _ = writeln!(self.text, "  receipt       {}", shown(&assessment.receipt_id));
-        let meaning = match assessment.decision.as_ref().and_then(JsonString::as_str).and_then(Verdict::parse)
-        {
-            Some(Verdict::Allow) => " (the agent may act)",
-            Some(Verdict::Review) => " (a person must look first)",
-            Some(Verdict::Block) => " (the agent must not act)",
-            None => "",
+        let verdict = assessment.decision.as_ref().and_then(JsonString::as_str).and_then(Verdict::parse);
+        // What a verdict permits is said of a receipt that stands, and of no other.
+        let meaning = match (assessment.outcome, verdict) {
+            (Outcome::Accepted, Some(Verdict::Allow)) => " (the agent may act)",
+            (Outcome::Accepted, Some(Verdict::Review)) => " (a person must look first)",
+            (Outcome::Accepted, Some(Verdict::Block)) => " (the agent must not act)",
+            (_, None) => "",
+            (_, Some(_)) => " (stated, and not accepted)",
         };
         let _ = writeln!(self.text, "  decision      {}{meaning}", shown(&assessment.decision));
         let _ = writeln!(self.text, "  judged at     {}\n", Escaped::new(at.as_str()));
