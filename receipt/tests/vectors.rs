@@ -5,6 +5,7 @@
 //! unnoticed.
 
 use kaval_receipt::assess::{self, Derive, Gates};
+use kaval_receipt::expect::Expectations;
 use kaval_receipt::instant::Instant;
 use kaval_receipt::json::{self, JsonString, Limits};
 use kaval_receipt::result::Texts;
@@ -15,16 +16,16 @@ use sha2::{Digest as _, Sha256};
 
 /// Name, number of cases and SHA-256 of each file.
 const FILES: [(&str, usize, &str); 10] = [
-    ("canonical", 0, ""),
-    ("decision", 0, ""),
-    ("envelope", 0, ""),
-    ("freshness", 0, ""),
-    ("instants", 0, ""),
-    ("keysets", 0, ""),
-    ("reader", 0, ""),
-    ("rule2", 0, ""),
-    ("verify", 0, ""),
-    ("wrapper", 0, ""),
+    ("canonical", 51, "5d98df6eefb87008330257378d924667f30025ce9e6cc252bf7d4004e08e4fbd"),
+    ("decision", 513, "fe956346a2e36d7e6c3bc6efb0f082caf0304cbbe09068d80cb5bf8ea5588c4a"),
+    ("envelope", 48, "7c3cb0a46f3ad99f0e6f48cd370000e121c772088eb6d9a435c44e1687b5821c"),
+    ("freshness", 26, "57c7861c6e95c0ee926926c4fde11477cc69e3abb8bfbb71fc488d5eeb40e470"),
+    ("instants", 68, "6da954442442999ece8c434f76d22695e0f115a249899fc47c6afe3a216dc987"),
+    ("keysets", 98, "0a2d960df726fd4a4060933f1f471368f70a58e8f37b43f9e967a7fc73edd744"),
+    ("reader", 135, "5a8908000e09f989df63657cd74ebc39f7a67150a2059ab5184faf8e26a2d534"),
+    ("rule2", 144, "a5a2358ca91732a3545ffac7e22e5601deff59b032693936dbe8adb1bd30f7f7"),
+    ("verify", 83, "e145cfdf5fddeb05bfe32de02b27d40e1fa8fca36fc07f454e0b24b9008a9ab6"),
+    ("wrapper", 22, "4f456759c1da44593b3d681dbdd06cf5c0ca5ac0fcf4a02d461d4a010b8d72b7"),
 ];
 
 fn folder() -> std::path::PathBuf {
@@ -308,6 +309,11 @@ fn decisions() {
                 case["code"].as_str(),
             );
         }
+        if case["kind"] == "derive" {
+            let receipt = patched(file, case);
+            let refusal = decision::derive(&json::parse(&receipt).map_err(|error| error.to_string())?).err();
+            return equal("code", refusal.as_ref().map(decision::Refusal::code), case["code"].as_str());
+        }
         for version in ["1.0.0", "1.1.0", "2.0.0"] {
             let receipt = receipt_of(case, version).to_string();
             let receipt = json::parse(&receipt).map_err(|error| error.to_string())?;
@@ -345,6 +351,23 @@ fn rule_2() {
     });
 }
 
+fn gates_of(gates: &Value, derive: Derive) -> Result<Gates, String> {
+    let members = gates.get("members").map(Value::to_string);
+    let members = members.as_deref().map(json::parse).transpose().map_err(|error| error.to_string())?;
+    let expectations = members.as_ref().map(Expectations::from_value).transpose();
+    let words = gates["require_decision"].as_array().map_or(&[][..], Vec::as_slice);
+    Ok(Gates {
+        derive,
+        require_fresh: gates["require_fresh"] == true,
+        max_age: gates["max_age_seconds"].as_u64().map(std::time::Duration::from_secs),
+        require_decision: words
+            .iter()
+            .map(|word| word.as_str().and_then(decision::Verdict::parse).ok_or("not a verdict"))
+            .collect::<Result<_, _>>()?,
+        expectations: expectations.map_err(|error| error.to_string())?,
+    })
+}
+
 #[test]
 fn verifications() {
     run("verify", |file, case| {
@@ -361,7 +384,7 @@ fn verifications() {
         let (receipt, keys) = (text(case, "receipt"), text(case, "keys"));
         if let Some(outcome) = case["outcome"].as_str() {
             let document = json::parse(keys).map_err(|error| error.to_string())?;
-            let gates = Gates { derive, require_fresh: gates["require_fresh"] == true, ..Gates::default() };
+            let gates = gates_of(gates, derive)?;
             let keyset = Keyset::from_value(&document);
             let found = assess::assess_text(receipt, &keyset, &at, &gates, Wrappers::Own, &mut Vec::new());
             equal("outcome", found.outcome.code(), outcome)?;

@@ -361,10 +361,42 @@ fn compared() -> Vec<Value> {
     .collect()
 }
 
+/// What the derivation itself refuses, without the checks that [`compared`] meets first.
+fn refused() -> Vec<Value> {
+    let version = "/decision_rule_version";
+    [
+        patched("derive-row-1", &[("", json!("x"))], &[], code("receipt_not_object")),
+        patched("derive-row-2", &[], &["/compilation_uncertain"], code("compilation_uncertain_missing")),
+        patched(
+            "derive-row-12",
+            &[(version, json!("check-decision/9.0.0"))],
+            &[],
+            code("rule_version_unsupported"),
+        ),
+        patched("derive-row-13", &[], &[version], code("rule_version_missing")),
+        patched("derive-row-13-null", &[(version, json!(null))], &[], code("rule_version_missing")),
+        patched(
+            "derive-facts-before-12",
+            &[(version, json!("x")), ("/facts/1/state", json!("x"))],
+            &[],
+            code("fact_state_unknown"),
+        ),
+        patched("derive-facts-before-13", &[("/facts", json!(null))], &[version], code("facts_missing")),
+        patched("derive-nothing-stated-is-no-matter", &[], &["/decision"], json!({"code": null})),
+    ]
+    .into_iter()
+    .map(|mut case| {
+        case["kind"] = json!("derive");
+        case
+    })
+    .collect()
+}
+
 pub(crate) fn add(files: &mut Files) {
     let base: Value = serde_json::from_str(&receipts::review()).expect("a generated receipt");
     let mut cases = rows();
     cases.extend(tables());
     cases.extend(compared());
+    cases.extend(refused());
     add_cases(files, "decision", json!({"base": base}), cases);
 }

@@ -216,8 +216,40 @@ fn results() -> Vec<Case> {
     ]
 }
 
+/// Gates on top of an authentic receipt, checked at 09:30 on 1 August 2026.
+fn gates() -> Vec<Case> {
+    let age = |seconds: u64, at: &str| json!({"max_age_seconds": seconds, "at": at});
+    let decision = |words: &[&str]| json!({"require_decision": words});
+    let members = |members: Value| json!({"members": members});
+    let block = || signed(&receipts::block());
+    let gated = || signed(&receipts::gate_passed());
+    vec![
+        case("age-at-limit", block(), "accepted").gates(age(3_600, "2026-08-01T10:30:00Z")),
+        case("age-over-limit", block(), "not_fresh").gates(age(3_600, "2026-08-01T10:30:00.000000001Z")),
+        case("age-ahead-by-skew", block(), "accepted").gates(age(3_600, "2026-08-01T09:29:00Z")),
+        case("age-ahead-by-more", block(), "not_fresh").gates(age(3_600, "2026-08-01T09:28:59.999Z")),
+        case("age-of-a-packet", signed(&receipts::packet()), "not_fresh").gates(age(86_400, AT)),
+        case("decision-required", block(), "accepted").gates(decision(&["REVIEW", "BLOCK"])),
+        case("decision-refused", block(), "decision_refused").gates(decision(&["ALLOW"])),
+        case("decision-required-of-mismatch", signed(&receipts::mismatch()), "verdict_mismatch")
+            .gates(decision(&["ALLOW"])),
+        case("decision-required-of-packet", signed(&receipts::packet()), "not_derivable")
+            .gates(decision(&["ALLOW"])),
+        case("members-as-expected", gated(), "accepted")
+            .gates(members(json!({"/policy_binding/id": "pol-refunds", "/gate/status": "passed"}))),
+        case("members-other", gated(), "action_mismatch")
+            .gates(members(json!({"/policy_binding/id": "pol-other"}))),
+        case("members-missing", block(), "action_mismatch")
+            .gates(members(json!({"/policy_binding/id": "pol-refunds"}))),
+        case("members-before-decision", block(), "action_mismatch")
+            .gates(json!({"members": {"/id": "x"}, "require_decision": ["ALLOW"]})),
+        case("signature-before-gates", forged(&receipts::block()), "signature_invalid")
+            .gates(decision(&["ALLOW"])),
+    ]
+}
+
 pub(crate) fn add(files: &mut Files) {
-    let cases = mutations().into_iter().chain(keys()).chain(results()).map(|case| {
+    let cases = mutations().into_iter().chain(keys()).chain(results()).chain(gates()).map(|case| {
         // No outcome is stated for a key document that is no JSON: a keyset is made from a value.
         let outcome = if case.outcome.is_empty() { Value::Null } else { json!(case.outcome) };
         json!({"id": case.id, "receipt": case.receipt, "keys": case.keys, "gates": case.gates, "outcome": outcome, "expect": case.expect})
