@@ -217,9 +217,14 @@ impl<'a> Arguments<'a> {
         let mut issues = Issues::default();
         let object = text.map_or_else(
             || Ok(RawObject::default()),
-            |text| RawObject::parse(text).inspect_err(|_| {
-                issues.add_root("invalid_text", "the arguments must be an object whose member names are Unicode text");
-            }),
+            |text| {
+                RawObject::parse(text).inspect_err(|_| {
+                    issues.add_root(
+                        "invalid_text",
+                        "the arguments must be an object whose member names are Unicode text",
+                    );
+                })
+            },
         );
         Self { object: object.unwrap_or_default(), known, issues }
     }
@@ -234,7 +239,9 @@ impl<'a> Arguments<'a> {
     pub fn required(&mut self, name: &'static str) -> Option<&'a RawValue> {
         let value = self.optional(name);
         if value.is_none() {
-            let hint = self.near_miss(&[name]).map(|(given, _)| format!("; `{given}` is not an argument of this tool"));
+            let hint = self
+                .near_miss(&[name])
+                .map(|(given, _)| format!("; `{given}` is not an argument of this tool"));
             let message = format!("`{name}` is required{}", hint.unwrap_or_default());
             self.issues.add(&Path::argument(name), "required", message);
         }
@@ -352,12 +359,18 @@ mod tests {
 
     #[test]
     fn near_misses_are_found_and_far_ones_are_not() {
-        for (given, name) in
-            [("claim", "claims"), ("receiptId", "receipt_id"), ("recieptid", "receipt_id"), ("KIND", "kind"), ("knd", "kind")]
-        {
+        for (given, name) in [
+            ("claim", "claims"),
+            ("receiptId", "receipt_id"),
+            ("recieptid", "receipt_id"),
+            ("KIND", "kind"),
+            ("knd", "kind"),
+        ] {
             assert!(is_near(given, name), "{given} {name}");
         }
-        for (given, name) in [("url", "id"), ("i", "id"), ("note", "kind"), ("context", "claims"), ("", "kind")] {
+        for (given, name) in
+            [("url", "id"), ("i", "id"), ("note", "kind"), ("context", "claims"), ("", "kind")]
+        {
             assert!(!is_near(given, name), "{given} {name}");
         }
     }

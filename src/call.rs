@@ -85,7 +85,12 @@ pub struct CallContext<'a> {
 }
 
 impl<'a> CallContext<'a> {
-    pub(crate) fn new(client: &'a Client, gate: &'a Gate, budgets: Budgets, traceparent: Option<&str>) -> Self {
+    pub(crate) fn new(
+        client: &'a Client,
+        gate: &'a Gate,
+        budgets: Budgets,
+        traceparent: Option<&str>,
+    ) -> Self {
         let traceparent = traceparent.filter(|text| is_traceparent(text));
         Self {
             client,

@@ -107,7 +107,9 @@ impl Code {
             Self::BadRequest => "give one of the arguments the message names",
             Self::Internal => "report it with the log line",
             Self::InvalidArguments => "correct the named fields and call again",
-            Self::InvalidResponse => "treat it as no verdict; retry, then report it with the request id of the log",
+            Self::InvalidResponse => {
+                "treat it as no verdict; retry, then report it with the request id of the log"
+            }
             Self::MissingApiKey => "set `KAVAL_API_KEY` or `KAVAL_API_KEY_FILE` and restart the server",
             Self::NetworkUnreachable => "check `KAVAL_BASE_URL`, proxy and network, then retry",
             Self::Overloaded => "retry later with fewer calls at once",
@@ -164,7 +166,8 @@ impl Failure {
     #[must_use]
     pub fn invalid_arguments(issues: Issues) -> Self {
         let Issues { list, omitted } = issues;
-        let (count, noun) = (list.len() + omitted, if list.len() + omitted == 1 { "fault" } else { "faults" });
+        let (count, noun) =
+            (list.len() + omitted, if list.len() + omitted == 1 { "fault" } else { "faults" });
         let message = format!("nothing was sent: correct the {count} {noun} listed in issues and call again");
         Self { issues: list, issues_omitted: omitted, ..Self::new(Code::InvalidArguments, message) }
     }
@@ -262,7 +265,15 @@ impl From<CallError> for Failure {
                     ),
                 )
             },
-            CallError::Api { status, code, message, retry_after_seconds, request_id, idempotency_key, .. } => Self {
+            CallError::Api {
+                status,
+                code,
+                message,
+                retry_after_seconds,
+                request_id,
+                idempotency_key,
+                ..
+            } => Self {
                 code: code.map_or(Cow::Borrowed(Code::RequestFailed.as_str()), Cow::Owned),
                 message: message.map(Cow::Owned),
                 status: Some(status),
@@ -277,7 +288,10 @@ impl From<CallError> for Failure {
             },
             CallError::Timeout { deadline } => Self::new(
                 Code::Timeout,
-                format!("no complete answer within {} ms: nothing is known about the outcome", deadline.as_millis()),
+                format!(
+                    "no complete answer within {} ms: nothing is known about the outcome",
+                    deadline.as_millis()
+                ),
             ),
             CallError::Unreachable { stage, detail } => Self {
                 stage: Some(stage.as_str()),
@@ -290,23 +304,36 @@ impl From<CallError> for Failure {
             CallError::InvalidResponse { status, fault, request_id } => Self {
                 status: Some(status),
                 request_id,
-                ..Self::new(Code::InvalidResponse, format!("the API answered, but {fault}: this is no verdict"))
+                ..Self::new(
+                    Code::InvalidResponse,
+                    format!("the API answered, but {fault}: this is no verdict"),
+                )
             },
             CallError::MissingKey => Self::new(
                 Code::MissingApiKey,
                 "no API key: create one at https://usekaval.com, set KAVAL_API_KEY (or KAVAL_API_KEY_FILE) for this \
                  server in the MCP client's configuration, and restart it",
             ),
-            other => Self { detail: Some(other.to_string()), code: Code::Internal.as_str().into(), ..Self::default() },
+            other => Self {
+                detail: Some(other.to_string()),
+                code: Code::Internal.as_str().into(),
+                ..Self::default()
+            },
         }
     }
 }
 
 fn unreachable_advice(stage: Stage) -> &'static str {
     match stage {
-        Stage::Dns => "the API's host name has no address: check KAVAL_BASE_URL and name resolution, then retry",
-        Stage::Proxy => "the proxy does not forward to the API: check HTTPS_PROXY, ALL_PROXY and NO_PROXY, then retry",
-        Stage::Tls => "no trusted TLS connection to the API: check KAVAL_BASE_URL, the clock and SSL_CERT_FILE, then retry",
+        Stage::Dns => {
+            "the API's host name has no address: check KAVAL_BASE_URL and name resolution, then retry"
+        }
+        Stage::Proxy => {
+            "the proxy does not forward to the API: check HTTPS_PROXY, ALL_PROXY and NO_PROXY, then retry"
+        }
+        Stage::Tls => {
+            "no trusted TLS connection to the API: check KAVAL_BASE_URL, the clock and SSL_CERT_FILE, then retry"
+        }
         Stage::Read | Stage::Send => "the connection to the API broke: check network access, then retry",
         _ => "the API cannot be reached: check KAVAL_BASE_URL and network access, then retry",
     }

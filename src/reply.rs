@@ -122,7 +122,8 @@ pub(crate) fn tool_entry(version: Version, tool: &ToolDefinition) -> Value {
 
 /// A progress notification: seconds gone, of the seconds there are.
 pub(crate) fn progress_notification(token: &str, seconds: u64, total: f64) -> Vec<u8> {
-    let mut out = br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#.to_vec();
+    let mut out =
+        br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#.to_vec();
     out.extend_from_slice(token.as_bytes());
     out.extend_from_slice(format!(r#","progress":{seconds},"total":{total},"message":"#).as_bytes());
     write_json(&mut out, &progress_message(seconds, total));
@@ -143,7 +144,8 @@ mod tests {
     use super::*;
 
     fn call(version: Version, outcome: Outcome) -> String {
-        String::from_utf8(call_result(version, r#"{"n":1.10,"t":"\""}"#, outcome, &Ignored::default())).unwrap()
+        String::from_utf8(call_result(version, r#"{"n":1.10,"t":"\""}"#, outcome, &Ignored::default()))
+            .unwrap()
     }
 
     #[test]
@@ -156,7 +158,9 @@ mod tests {
         );
         assert_eq!(call(Version::V2025_11_25, Outcome::Failure), format!(r#"{text},"isError":true}}"#));
         let modern = call(Version::V2026_07_28, Outcome::Failure);
-        assert!(modern.contains(r#""isError":true,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo""#));
+        assert!(modern.contains(
+            r#""isError":true,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo""#
+        ));
         assert!(!modern.contains("structuredContent"));
     }
 

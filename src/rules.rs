@@ -151,7 +151,11 @@ pub fn uuid<'a>(raw: &'a RawValue, at: &Path<'_>, issues: &mut Issues) -> Option
         });
     if !fits {
         let units = utf16_len(&text);
-        issues.add(at, "not_a_uuid", format!("a UUID of 36 characters, given a string of {units} characters"));
+        issues.add(
+            at,
+            "not_a_uuid",
+            format!("a UUID of 36 characters, given a string of {units} characters"),
+        );
     }
     fits.then_some(text)
 }
@@ -292,7 +296,9 @@ fn parse_datetime(text: &[u8]) -> Option<()> {
     match rest {
         b"Z" => Some(()),
         [b'+' | b'-', offset @ ..] => match offset {
-            [a, b, b':', c, d] | [a, b, c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()).then_some(()),
+            [a, b, b':', c, d] | [a, b, c, d] => {
+                [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()).then_some(())
+            }
             _ => None,
         },
         _ => None,
@@ -300,7 +306,9 @@ fn parse_datetime(text: &[u8]) -> Option<()> {
 }
 
 fn number(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
+    digits
+        .iter()
+        .try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
 }
 
 fn days_in(year: u32, month: u32) -> Option<u32> {
@@ -318,7 +326,10 @@ fn days_in(year: u32, month: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read<T>(text: &str, rule: impl FnOnce(&RawValue, &Path<'_>, &mut Issues) -> Option<T>) -> Result<T, &'static str> {
+    fn read<T>(
+        text: &str,
+        rule: impl FnOnce(&RawValue, &Path<'_>, &mut Issues) -> Option<T>,
+    ) -> Result<T, &'static str> {
         let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
         let mut issues = Issues::default();
         let value = rule(&raw, &Path::argument("x"), &mut issues);
@@ -331,7 +342,9 @@ mod tests {
 
     #[test]
     fn texts_are_trimmed_as_ecmascript_does_and_counted_in_utf16() {
-        let trimmed = |text: &str| read(text, |raw, at, issues| Text::trimmed(3).read(raw, at, issues).map(Cow::into_owned));
+        let trimmed = |text: &str| {
+            read(text, |raw, at, issues| Text::trimmed(3).read(raw, at, issues).map(Cow::into_owned))
+        };
         assert_eq!(trimmed(r#"" \ufeff\u00a0\u2028abc\t\n""#).unwrap(), "abc");
         assert_eq!(trimmed(r#""\u0085""#).unwrap(), "\u{85}", "U+0085 is not white space there");
         assert_eq!(trimmed(r#""   ""#), Err("too_short"));
@@ -340,14 +353,17 @@ mod tests {
         assert_eq!(trimmed("\"\u{1f600}\u{1f600}\""), Err("too_long"), "two units each");
         assert_eq!(trimmed(r#""\ud800""#), Err("invalid_text"));
         assert_eq!(trimmed("7"), Err("wrong_type"));
-        let kept = read(r#"" a ""#, |raw, at, issues| Text::kept(1, 3).read(raw, at, issues).map(Cow::into_owned));
+        let kept =
+            read(r#"" a ""#, |raw, at, issues| Text::kept(1, 3).read(raw, at, issues).map(Cow::into_owned));
         assert_eq!(kept.unwrap(), " a ");
     }
 
     #[test]
     fn integers_may_be_spelled_as_they_like() {
         let check = |text: &str| read(text, |raw, at, issues| integer(raw, 0, 45_000, at, issues));
-        for (text, value) in [("0", 0), ("-0", 0), ("1000.0", 1000), ("1e3", 1000), ("4.5E4", 45_000), ("45000", 45_000)] {
+        for (text, value) in
+            [("0", 0), ("-0", 0), ("1000.0", 1000), ("1e3", 1000), ("4.5E4", 45_000), ("45000", 45_000)]
+        {
             assert_eq!(check(text), Ok(value), "{text}");
         }
         for (text, code) in [
@@ -365,21 +381,45 @@ mod tests {
     #[test]
     fn uuids_of_any_case_and_version_pass() {
         for text in ["00000000-0000-0000-0000-000000000000", "B7B0A3DE-52d4-4d0e-8f0b-3c1f9a6e2d11"] {
-            assert!(read(&format!("\"{text}\""), |raw, at, issues| uuid(raw, at, issues).map(Cow::into_owned)).is_ok());
+            assert!(
+                read(&format!("\"{text}\""), |raw, at, issues| uuid(raw, at, issues).map(Cow::into_owned))
+                    .is_ok()
+            );
         }
-        for text in ["", "b7b0a3de52d44d0e8f0b3c1f9a6e2d11", "g7b0a3de-52d4-4d0e-8f0b-3c1f9a6e2d11", " b7b0a3de-52d4-4d0e-8f0b-3c1f9a6e2d1"] {
-            let seen = read(&format!("\"{text}\""), |raw, at, issues| uuid(raw, at, issues).map(Cow::into_owned));
+        for text in [
+            "",
+            "b7b0a3de52d44d0e8f0b3c1f9a6e2d11",
+            "g7b0a3de-52d4-4d0e-8f0b-3c1f9a6e2d11",
+            " b7b0a3de-52d4-4d0e-8f0b-3c1f9a6e2d1",
+        ] {
+            let seen =
+                read(&format!("\"{text}\""), |raw, at, issues| uuid(raw, at, issues).map(Cow::into_owned));
             assert_eq!(seen, Err("not_a_uuid"), "{text}");
         }
     }
 
     #[test]
     fn urls_are_read_as_browsers_do_and_never_repeated() {
-        let check = |text: &str| read(&format!("\"{text}\""), |raw, at, issues| http_url(raw, at, issues).map(Cow::into_owned));
-        for text in ["https://a.example/x", "HTTP://A.example", " https://a.example ", "http:a.example", "http://@a.example/"] {
+        let check = |text: &str| {
+            read(&format!("\"{text}\""), |raw, at, issues| http_url(raw, at, issues).map(Cow::into_owned))
+        };
+        for text in [
+            "https://a.example/x",
+            "HTTP://A.example",
+            " https://a.example ",
+            "http:a.example",
+            "http://@a.example/",
+        ] {
             assert_eq!(check(text).as_deref(), Ok(text));
         }
-        for text in ["", "a.example", "ftp://a.example", "https://", "https://user:secret@a.example", "https://u@a.example"] {
+        for text in [
+            "",
+            "a.example",
+            "ftp://a.example",
+            "https://",
+            "https://user:secret@a.example",
+            "https://u@a.example",
+        ] {
             assert_eq!(check(text), Err("not_an_http_url"), "{text}");
         }
         let raw: Box<RawValue> = serde_json::from_str("\"https://user:secret@a.example\"").unwrap();

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use kaval_client::Client;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult, ErrorData,
-    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -103,10 +104,12 @@ impl Server {
     pub fn tools(&self) -> &[ToolDefinition] {
         self.0.definitions.get_or_init(|| {
             let all = self.0.toolsets.iter().enumerate();
-            all.flat_map(|(at, toolset)| toolset.definitions(self.0.budgets).into_iter().map(move |tool| (at, tool)))
-                .filter(|(at, tool)| self.0.owners.get(tool.name) == Some(at))
-                .map(|(_, tool)| tool)
-                .collect()
+            all.flat_map(|(at, toolset)| {
+                toolset.definitions(self.0.budgets).into_iter().map(move |tool| (at, tool))
+            })
+            .filter(|(at, tool)| self.0.owners.get(tool.name) == Some(at))
+            .map(|(_, tool)| tool)
+            .collect()
         })
     }
 
@@ -185,6 +188,17 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Reads the trust store while the client makes up its mind, so that the first call need not.
+    fn warm_up(&self) {
+        let client = self.0.client.clone();
+        tokio::spawn(async move {
+            if let Err(error) = client.warm().await {
+                // The first call meets the same fault and reports it to somebody who can act.
+                tracing::debug!(%error, "the trust store cannot be read yet");
+            }
+        });
     }
 
     fn log_failure(&self, call: &Call<'_>, failure: &Failure, started: Instant) {
@@ -279,11 +293,13 @@ impl ServerHandler for Server {
         let mut peer = request;
         peer.protocol_version = version.clone();
         context.peer.set_peer_info(peer);
-        self.0.client.warm();
-        Ok(self.get_info().with_protocol_version(version))
+        self.warm_up();
+        let result = self.get_info().with_protocol_version(version);
+        answer_early(&context, &result);
+        Ok(result)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let mut info = self.get_info();
         // Modern clients would subscribe to changes, and the list has none.
         info.capabilities = ServerCapabilities::builder().enable_tools().build();
@@ -291,8 +307,17 @@ impl ServerHandler for Server {
         let mut result = DiscoverResult::from_server_info(versions, info);
         result.ttl_ms = reply::LIST_TTL_MS;
         result.cache_scope = CacheScope::Public;
-        self.0.client.warm();
+        self.warm_up();
+        answer_early(&context, &result);
         Ok(result)
+    }
+
+    async fn on_custom_request(
+        &self,
+        _: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "Method not found", None))
     }
 
     async fn list_tools(
@@ -326,7 +351,9 @@ impl ServerHandler for Server {
                 tool: &request.name,
                 arguments: wire.arguments(),
                 traceparent: wire.traceparent(),
-                progress: wire.progress_token().map_or(Progress::Unwanted, |token| Progress::Wire(wire, token)),
+                progress: wire
+                    .progress_token()
+                    .map_or(Progress::Unwanted, |token| Progress::Wire(wire, token)),
             };
             if let Some(Finished { json, outcome, ignored }) = self.run(call, &context.ct).await {
                 wire.finish(&reply::call_result(wire.version(), &json, outcome, &ignored));
@@ -349,6 +376,15 @@ impl ServerHandler for Server {
             Some(finished) => Ok(rmcp_result(version_of(&context), finished).into()),
             None => Err(ErrorData::internal_error("cancelled", None)),
         }
+    }
+}
+
+/// Results of calls do not pass through rmcp's queues; the handshake must not come after them.
+fn answer_early<T: serde::Serialize>(context: &RequestContext<RoleServer>, result: &T) {
+    if let Some(wire) = context.extensions.get::<Wire>()
+        && let Ok(bytes) = serde_json::to_vec(result)
+    {
+        wire.finish(&bytes);
     }
 }
 

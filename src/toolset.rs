@@ -78,6 +78,10 @@ pub trait Toolset: Debug + Send + Sync + 'static {
     fn definitions(&self, budgets: Budgets) -> Vec<ToolDefinition>;
 
     /// Runs one of the tools. `arguments` is the JSON object as the caller spelled it.
-    fn call<'a>(&'a self, tool: &'a str, arguments: Option<&'a str>, context: &'a CallContext<'a>)
-    -> ToolFuture<'a>;
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Option<&'a str>,
+        context: &'a CallContext<'a>,
+    ) -> ToolFuture<'a>;
 }

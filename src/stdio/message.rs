@@ -22,11 +22,19 @@ pub(crate) struct Message<'a> {
 /// What a message is once its frame has been checked.
 #[derive(Debug)]
 pub(crate) enum Kind<'a> {
-    Request { id: &'a str, method: Cow<'a, str> },
-    Notification { method: Cow<'a, str> },
+    Request {
+        id: &'a str,
+        method: Cow<'a, str>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+    },
     Response,
     /// Not a JSON-RPC message; the id if it can be repeated, and what is wrong.
-    Invalid { id: Option<&'a str>, why: &'static str },
+    Invalid {
+        id: Option<&'a str>,
+        why: &'static str,
+    },
 }
 
 impl<'a> Message<'a> {
@@ -231,7 +239,10 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#,
                 "invalid Some(\"1.5\"): `id` must be a string or an integer",
             ),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, "invalid None: `id` must be a string or an integer"),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#,
+                "invalid None: `id` must be a string or an integer",
+            ),
         ] {
             assert_eq!(kind(text), want, "{text}");
         }

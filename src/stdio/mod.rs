@@ -8,5 +8,5 @@ mod streams;
 mod transport;
 
 pub(crate) use message::text as string_content;
-pub use streams::{Standard, standard_streams};
+pub use streams::{Input, Output, Restore, Standard, standard_streams};
 pub use transport::{Drain, LineTransport};

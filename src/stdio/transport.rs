@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage,
-    ClientNotification, ClientRequest, CustomRequest, DiscoverRequest, ErrorCode, ErrorData, InitializeRequest,
-    InitializeRequestParams, JsonRpcMessage, ListToolsRequest, PingRequest, RequestId, RequestMetaObject,
-    ServerJsonRpcMessage,
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, DiscoverRequest, ErrorCode,
+    ErrorData, InitializeRequest, InitializeRequestParams, JsonRpcMessage, ListToolsRequest, PingRequest,
+    RequestId, RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use serde_json::value::RawValue;
@@ -104,16 +104,17 @@ impl<R: AsyncRead + Unpin + Send + 'static> LineTransport<R> {
     async fn next_line(&mut self) {
         match self.lines.next().await {
             Ok(Line::Complete { start, end }) => {
-                let mut intake = Intake {
-                    outbox: &self.outbox,
-                    session: &mut self.session,
-                    pending: &mut self.pending,
-                };
+                let mut intake =
+                    Intake { outbox: &self.outbox, session: &mut self.session, pending: &mut self.pending };
                 intake.line(self.lines.text(start, end));
             }
             Ok(Line::TooLong { id }) => {
                 let why = format!("the message is longer than {MAX_LINE_BYTES} bytes");
-                self.outbox.refuse(id.as_deref(), None, &ErrorData::new(ErrorCode::INVALID_REQUEST, why, None));
+                self.outbox.refuse(
+                    id.as_deref(),
+                    None,
+                    &ErrorData::new(ErrorCode::INVALID_REQUEST, why, None),
+                );
             }
             Ok(Line::End) => self.ended = true,
             Err(error) => {
@@ -124,24 +125,24 @@ impl<R: AsyncRead + Unpin + Send + 'static> LineTransport<R> {
     }
 
     /// Lets running calls finish, for as long as somebody may be waiting for them.
-    async fn finish_calls(&self) {
-        let limit = tokio::time::sleep(self.drain.limit);
+    async fn finish_calls(outbox: &Outbox, drain: Drain, stop: &CancellationToken) {
+        let limit = tokio::time::sleep(drain.limit);
         tokio::pin!(limit);
         let mut looks = tokio::time::interval(PARENT_LOOKS);
         loop {
             tokio::select! {
                 biased;
-                () = self.outbox.is_idle() => return,
+                () = outbox.is_idle() => return,
                 () = &mut limit => break,
                 _ = looks.tick() => {
-                    if !(self.drain.parent_alive)() {
+                    if !(drain.parent_alive)() {
                         break;
                     }
                 }
             }
         }
-        self.outbox.abandon();
-        self.stop.cancel();
+        outbox.abandon();
+        stop.cancel();
     }
 }
 
@@ -185,7 +186,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for LineTransp
                 return Some(message);
             }
             if self.ended {
-                self.finish_calls().await;
+                Self::finish_calls(&self.outbox, self.drain, &self.stop).await;
                 return None;
             }
             self.outbox.has_room().await;
@@ -246,7 +247,9 @@ impl Intake<'_> {
             _ => return self.outbox.refuse(None, None, &not_json()),
         };
         let refusal = if !self.session.is_some_and(Version::knows_batches) {
-            Some(Cow::Borrowed("a line holds one message; batches belong to protocol versions up to 2025-03-26"))
+            Some(Cow::Borrowed(
+                "a line holds one message; batches belong to protocol versions up to 2025-03-26",
+            ))
         } else if messages.is_empty() {
             Some(Cow::Borrowed("the batch is empty"))
         } else if messages.len() > MAX_BATCH {
@@ -315,8 +318,10 @@ impl Intake<'_> {
             let meta: Meta<'_> =
                 serde_json::from_str(raw).map_err(|_| invalid_params("`_meta` must be an object"))?;
             texts.progress_token = meta.token();
-            texts.traceparent =
-                meta.traceparent.and_then(|raw| text(raw.get())).map(|text| text.into_owned().into_boxed_str());
+            texts.traceparent = meta
+                .traceparent
+                .and_then(|raw| text(raw.get()))
+                .map(|text| text.into_owned().into_boxed_str());
             if let Some(version) = meta.protocol_version {
                 named = Some(text(version.get()).and_then(|version| Version::parse(&version)));
                 // rmcp checks that everything a modern request owes is there.
@@ -339,7 +344,9 @@ impl Intake<'_> {
             *self.session = Some(Version::negotiate(initialize.params.protocol_version.as_str()));
         }
         let key = self.outbox.open(id, batch).ok_or_else(|| {
-            invalid_request("the id belongs to a request that is still running; it goes on, this one does not")
+            invalid_request(
+                "the id belongs to a request that is still running; it goes on, this one does not",
+            )
         })?;
         let extensions = extensions(&mut request);
         extensions.insert(Wire::new(Arc::clone(self.outbox), key, version, texts));

@@ -1,5 +1,7 @@
 //! `check`: is what I am about to do still backed by current facts?
 
+use std::borrow::Cow;
+
 use kaval_client::error::BodyFault;
 use kaval_client::{CallError, Request, Response, RetryClass};
 use serde_json::json;
@@ -77,15 +79,13 @@ fn define(budgets: Budgets) -> ToolDefinition {
 }
 
 fn wait_description(budget: u32) -> String {
-    format!("Research budget, default and limit {budget} here (API default {API_DEFAULT_MS}); 0 disables research")
+    format!(
+        "Research budget, default and limit {budget} here (API default {API_DEFAULT_MS}); 0 disables research"
+    )
 }
 
 fn request(mut arguments: Arguments<'_>, budgets: Budgets) -> Result<Request, Box<Failure>> {
     let mut body = Body::new();
-    let mut text = |arguments: &mut Arguments<'_>, name: &'static str| {
-        let raw = arguments.optional(name)?;
-        ACTION.read(raw, &Path::argument(name), &mut arguments.issues)
-    };
     let action = text(&mut arguments, "action");
     let context = text(&mut arguments, "context");
     body.optional("action", action.as_deref()).optional("context", context.as_deref());
@@ -104,7 +104,9 @@ fn request(mut arguments: Arguments<'_>, budgets: Budgets) -> Result<Request, Bo
         body.optional("mode", rules::choice(raw, MODES, &Path::argument("mode"), &mut arguments.issues));
     }
     let wait = match arguments.optional("max_wait_ms") {
-        Some(raw) => rules::integer(raw, 0, budgets.check_ms, &Path::argument("max_wait_ms"), &mut arguments.issues),
+        Some(raw) => {
+            rules::integer(raw, 0, budgets.check_ms, &Path::argument("max_wait_ms"), &mut arguments.issues)
+        }
         None => Some(budgets.check_ms),
     };
     if let Some(raw) = arguments.optional("origin_urls") {
@@ -147,6 +149,11 @@ fn request(mut arguments: Arguments<'_>, budgets: Budgets) -> Result<Request, Bo
     Ok(Request::post("/v1/check", body.finish()).retry(RetryClass::WaitOnce))
 }
 
+fn text<'a>(arguments: &mut Arguments<'a>, name: &'static str) -> Option<Cow<'a, str>> {
+    let raw = arguments.optional(name)?;
+    ACTION.read(raw, &Path::argument(name), &mut arguments.issues)
+}
+
 /// A body without a verdict is no answer, whatever its status.
 fn payload(response: &Response) -> Result<String, CallError> {
     let body = response.compact()?;
@@ -171,7 +178,10 @@ mod tests {
             r#"{"action":"x","context":"c","claims":["a",{"predicate":"p","subject":"s"}],"mode":"fast","origin_urls":["https://a.example"],"materiality":"high","as_of":"2026-08-03T01:42Z","max_wait_ms":0}"#
         );
         assert_eq!(body_of(&TOOL, r#"{"action":"x"}"#), r#"{"action":"x","max_wait_ms":45000}"#);
-        assert_eq!(body_of(&TOOL, r#"{"action":"x","max_wait_ms":4.5e4}"#), r#"{"action":"x","max_wait_ms":45000}"#);
+        assert_eq!(
+            body_of(&TOOL, r#"{"action":"x","max_wait_ms":4.5e4}"#),
+            r#"{"action":"x","max_wait_ms":45000}"#
+        );
     }
 
     #[test]
@@ -192,7 +202,8 @@ mod tests {
         );
         let failure: serde_json::Value = serde_json::from_str(&failure).unwrap();
         assert_eq!(failure["error"], "invalid_arguments");
-        let found: Vec<_> = failure["issues"].as_array().unwrap().iter().map(|issue| issue["code"].clone()).collect();
+        let found: Vec<_> =
+            failure["issues"].as_array().unwrap().iter().map(|issue| issue["code"].clone()).collect();
         let want = [
             "too_short",
             "wrong_type",

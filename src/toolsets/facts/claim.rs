@@ -100,9 +100,7 @@ fn structured(raw: &RawValue, at: &Path<'_>, issues: &mut Issues) -> Option<Vec<
             "predicate" => text(value, PART_UNITS, &path, issues),
             "object" => believed_value(value, &path, issues),
             "scope" => scope(value, &path, issues),
-            "materiality" => {
-                rules::choice(value, MATERIALITY, &path, issues).map(json_string)
-            }
+            "materiality" => rules::choice(value, MATERIALITY, &path, issues).map(json_string),
             "text" => text(value, CLAIM_UNITS, &path, issues),
             _ => {
                 let allowed = "subject, predicate, object, scope, materiality, text";
@@ -125,7 +123,9 @@ fn entity(raw: &RawValue, at: &Path<'_>, issues: &mut Issues) -> Option<Vec<u8>>
     let mut body = Body::new();
     for (name, value) in object.members() {
         if matches!(name, "name" | "id" | "type") {
-            let json = Text::kept(1, usize::MAX).read(value, &at.member(name), issues).map(|text| json_string(&text));
+            let json = Text::kept(1, usize::MAX)
+                .read(value, &at.member(name), issues)
+                .map(|text| json_string(&text));
             add(&mut body, name, json);
         }
     }
@@ -188,7 +188,11 @@ fn members<'a>(raw: &'a RawValue, at: &Path<'_>, issues: &mut Issues) -> Option<
     }
     let object = RawObject::parse(raw.get()).ok();
     if object.is_none() {
-        issues.add(at, "invalid_text", "a member name holds half a surrogate pair, which no Unicode text can");
+        issues.add(
+            at,
+            "invalid_text",
+            "a member name holds half a surrogate pair, which no Unicode text can",
+        );
     }
     object
 }
@@ -211,7 +215,11 @@ mod tests {
         if issues.is_empty() {
             return Ok(String::from_utf8(json.unwrap()).unwrap());
         }
-        Err(issues.list.into_iter().map(|issue| (serde_json::to_string(&issue.path).unwrap(), issue.code)).collect())
+        Err(issues
+            .list
+            .into_iter()
+            .map(|issue| (serde_json::to_string(&issue.path).unwrap(), issue.code))
+            .collect())
     }
 
     #[test]
@@ -228,7 +236,8 @@ mod tests {
 
     #[test]
     fn faults_are_found_where_they_are() {
-        let text = r#"{"subject":{"id":""},"object":[1],"scope":{"a":{}},"materiality":"huge","text":" ","more":1}"#;
+        let text =
+            r#"{"subject":{"id":""},"object":[1],"scope":{"a":{}},"materiality":"huge","text":" ","more":1}"#;
         let found = claim(text).unwrap_err();
         let want = [
             (r#"["c","predicate"]"#, "required"),

@@ -59,7 +59,10 @@ mod tests {
     fn only_true_asks_for_inactive_ones() {
         assert_eq!(request_of(&TOOL, "{}").target, "/v1/sources");
         assert_eq!(request_of(&TOOL, r#"{"include_inactive":false}"#).target, "/v1/sources");
-        assert_eq!(request_of(&TOOL, r#"{"include_inactive":true}"#).target, "/v1/sources?include_inactive=true");
+        assert_eq!(
+            request_of(&TOOL, r#"{"include_inactive":true}"#).target,
+            "/v1/sources?include_inactive=true"
+        );
         assert!(failure_of(&TOOL, r#"{"include_inactive":"yes"}"#).contains("wrong_type"));
     }
 }

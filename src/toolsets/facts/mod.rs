@@ -72,7 +72,10 @@ impl Toolset for Facts {
     ) -> ToolFuture<'a> {
         Box::pin(async move {
             let Some(tool) = TOOLS.iter().find(|known| known.name == tool) else {
-                return ToolOutcome { result: Err(Box::new(Failure::unknown_tool(tool))), ignored: Default::default() };
+                return ToolOutcome {
+                    result: Err(Box::new(Failure::unknown_tool(tool))),
+                    ignored: Default::default(),
+                };
             };
             let arguments = Arguments::new(arguments, tool.arguments);
             let ignored = arguments.ignored();

@@ -74,7 +74,10 @@ mod tests {
     #[test]
     fn the_note_is_sent_as_it_is() {
         let arguments = format!(r#"{{"note":" \u0041\n ","kind":"relied_and_correct","id":"{ID}"}}"#);
-        assert_eq!(body_of(&TOOL, &arguments), format!(r#"{{"id":"{ID}","kind":"relied_and_correct","note":" A\n "}}"#));
+        assert_eq!(
+            body_of(&TOOL, &arguments),
+            format!(r#"{{"id":"{ID}","kind":"relied_and_correct","note":" A\n "}}"#)
+        );
         let empty = format!(r#"{{"id":"{ID}","kind":"stale_caught_real","note":""}}"#);
         assert_eq!(body_of(&TOOL, &empty), empty);
     }

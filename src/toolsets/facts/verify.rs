@@ -142,7 +142,9 @@ fn idempotency_key(raw: &RawValue, issues: &mut Issues) -> Option<IdempotencyKey
         issues.add(
             &at,
             "not_an_idempotency_key",
-            format!("8 to 200 printable ASCII characters without space, given a string of {units} characters"),
+            format!(
+                "8 to 200 printable ASCII characters without space, given a string of {units} characters"
+            ),
         );
     }
     key
@@ -152,7 +154,9 @@ fn evidence_refs(raw: &RawValue, issues: &mut Issues) -> Vec<Vec<u8>> {
     let at = Path::argument("evidence_refs");
     let mut ids = HashSet::new();
     let mut refs = Vec::new();
-    for (index, raw) in rules::array(raw, 1, MAX_REFS, &at, issues).unwrap_or_default().into_iter().enumerate() {
+    for (index, raw) in
+        rules::array(raw, 1, MAX_REFS, &at, issues).unwrap_or_default().into_iter().enumerate()
+    {
         let at = at.index(index);
         if raw.get().starts_with('{') {
             if let Some((json, id)) = document(raw, &at, issues) {
@@ -172,7 +176,11 @@ fn evidence_refs(raw: &RawValue, issues: &mut Issues) -> Vec<Vec<u8>> {
 /// A reference with an id: the JSON that is sent, and the id.
 fn document(raw: &RawValue, at: &Path<'_>, issues: &mut Issues) -> Option<(Vec<u8>, String)> {
     let Ok(object) = RawObject::parse(raw.get()) else {
-        issues.add(at, "invalid_text", "a member name holds half a surrogate pair, which no Unicode text can");
+        issues.add(
+            at,
+            "invalid_text",
+            "a member name holds half a surrogate pair, which no Unicode text can",
+        );
         return None;
     };
     let mut body = Body::new();
@@ -193,7 +201,8 @@ fn document(raw: &RawValue, at: &Path<'_>, issues: &mut Issues) -> Option<(Vec<u
                 body.optional(name, id.as_deref());
             }
             _ => {
-                let message = format!("`{}` is no member of a reference; those are url, document_id", shown_name(name));
+                let message =
+                    format!("`{}` is no member of a reference; those are url, document_id", shown_name(name));
                 issues.add(&path, "unknown_member", message);
             }
         }
@@ -232,13 +241,22 @@ mod tests {
         for (arguments, code) in [
             (r#"{"conclusion":"c","evidence_refs":[]}"#, "too_few"),
             (r#"{"conclusion":"c","evidence_refs":[{"url":"https://a.example"}]}"#, "required"),
-            (r#"{"conclusion":"c","evidence_refs":[{"url":"https://a.example","document_id":"d","x":1}]}"#, "unknown_member"),
+            (
+                r#"{"conclusion":"c","evidence_refs":[{"url":"https://a.example","document_id":"d","x":1}]}"#,
+                "unknown_member",
+            ),
             (
                 r#"{"conclusion":"c","evidence_refs":[{"url":"https://a.example","document_id":"d"},{"url":"https://b.example","document_id":" d"}]}"#,
                 "stable document_id values must be unique",
             ),
-            (r#"{"conclusion":"c","evidence_refs":["https://a.example"],"idempotency_key":"short"}"#, "not_an_idempotency_key"),
-            (r#"{"conclusion":"c","evidence_refs":["https://a.example"],"idempotency_key":"has a space"}"#, "not_an_idempotency_key"),
+            (
+                r#"{"conclusion":"c","evidence_refs":["https://a.example"],"idempotency_key":"short"}"#,
+                "not_an_idempotency_key",
+            ),
+            (
+                r#"{"conclusion":"c","evidence_refs":["https://a.example"],"idempotency_key":"has a space"}"#,
+                "not_an_idempotency_key",
+            ),
             (r#"{"evidence_refs":["https://a.example"]}"#, "required"),
         ] {
             assert!(failure_of(&TOOL, arguments).contains(code), "{arguments}");
