@@ -264,6 +264,16 @@ impl Kaval {
         failure_body(&self.call(tool, arguments))
     }
 
+    /// The text of a call that must succeed.
+    pub fn success_of(&mut self, id: u64) -> String {
+        success_text(&self.result(id))
+    }
+
+    /// The error object of a call that must fail.
+    pub fn failure_of(&mut self, id: u64) -> Value {
+        failure_body(&self.result(id))
+    }
+
     pub fn close_input(&mut self) {
         self.stdin = None;
     }
