@@ -33,7 +33,7 @@ fn each_tool_makes_its_one_request() {
         assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()), "{tool}");
         assert_eq!(request.header("content-type"), Some("application/json"), "{tool}");
         assert_eq!(request.header("idempotency-key").is_some(), *tool == "verify", "{tool}");
-        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("kaval-mcp/")), "{tool}");
+        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("kaval-")), "{tool}");
     }
 }
 

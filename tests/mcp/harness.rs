@@ -12,61 +12,61 @@ use kaval_fake_api::{Api, wait_until};
 use serde_json::{Value, json};
 
 /// Longest wait for something that should happen at once; only a failing test waits this long.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// Time given to something that must not happen.
-pub const SILENCE: Duration = Duration::from_millis(300);
+pub(crate) const SILENCE: Duration = Duration::from_millis(300);
 /// The key every server is given unless a test says otherwise.
-pub const KEY: &str = "kv_live_test_0123456789";
+pub(crate) const KEY: &str = "kv_live_test_0123456789";
 /// A well-formed id.
-pub const ID: &str = "7b1d2f60-93ac-4e58-8d21-0c5f6a9e3b47";
+pub(crate) const ID: &str = "7b1d2f60-93ac-4e58-8d21-0c5f6a9e3b47";
 
 /// How to start the server.
-pub struct Launch {
+pub(crate) struct Launch {
     command: Command,
 }
 
 impl Launch {
     /// The built binary with an empty environment.
-    pub fn bare() -> Self {
+    pub(crate) fn bare() -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kaval-mcp"));
         command.env_clear();
         Self { command }
     }
 
     /// A key and the base URL of `api`.
-    pub fn on(api: &Api) -> Self {
+    pub(crate) fn on(api: &Api) -> Self {
         Self::bare()
             .env("KAVAL_API_KEY", KEY)
             .env("KAVAL_BASE_URL", &api.url())
     }
 
-    pub fn env(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
     }
 
-    pub fn without(mut self, name: &str) -> Self {
+    pub(crate) fn without(mut self, name: &str) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    pub fn env_path(mut self, name: &str, value: &Path) -> Self {
+    pub(crate) fn env_path(mut self, name: &str, value: &Path) -> Self {
         self.command.env(name, value);
         self
     }
 
-    pub fn arg(mut self, value: &str) -> Self {
+    pub(crate) fn arg(mut self, value: &str) -> Self {
         self.command.arg(value);
         self
     }
 
     /// Tool deadline in milliseconds; the check budget moves with it.
-    pub fn deadline_ms(self, value: u64) -> Self {
+    pub(crate) fn deadline_ms(self, value: u64) -> Self {
         self.env("KAVAL_TOOL_DEADLINE_MS", &value.to_string())
     }
 
     /// Runs to the end with empty input and gives everything it wrote.
-    pub fn run(mut self) -> Finished {
+    pub(crate) fn run(mut self) -> Finished {
         let output = self.command.stdin(Stdio::null()).output().unwrap();
         Finished {
             status: output.status,
@@ -76,7 +76,7 @@ impl Launch {
     }
 
     /// Starts it over pipes, without a handshake.
-    pub fn spawn(mut self) -> Kaval {
+    pub(crate) fn spawn(mut self) -> Kaval {
         let mut child = self
             .command
             .stdin(Stdio::piped())
@@ -90,29 +90,29 @@ impl Launch {
     }
 
     /// Starts it and does the handshake of the newest legacy version.
-    pub fn open(self) -> Kaval {
+    pub(crate) fn open(self) -> Kaval {
         let mut server = self.spawn();
         server.initialize("2025-11-25");
         server
     }
 
     /// The command itself, for cases that wire the streams differently.
-    pub fn into_command(self) -> Command {
+    pub(crate) fn into_command(self) -> Command {
         self.command
     }
 }
 
 /// A run that has ended.
-pub struct Finished {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 type Input = Box<dyn Write + Send>;
 
 /// The running server.
-pub struct Kaval {
+pub(crate) struct Kaval {
     child: Child,
     stdin: Option<Input>,
     lines: Receiver<(Instant, String)>,
@@ -123,7 +123,7 @@ pub struct Kaval {
 }
 
 impl Kaval {
-    pub fn around(mut child: Child, stdin: Option<Input>, stdout: impl Read + Send + 'static) -> Self {
+    pub(crate) fn around(mut child: Child, stdin: Option<Input>, stdout: impl Read + Send + 'static) -> Self {
         let (sender, lines) = channel();
         let raw = Arc::new(Mutex::new(String::new()));
         let all = Arc::clone(&raw);
@@ -158,20 +158,20 @@ impl Kaval {
         }
     }
 
-    pub fn send_raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(bytes).unwrap();
         stdin.flush().unwrap();
     }
 
-    pub fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let mut line = message.to_string();
         line.push('\n');
         self.send_raw(line.as_bytes());
     }
 
     /// Sends a request and gives its id.
-    pub fn post(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn post(&mut self, method: &str, params: &Value) -> u64 {
         self.next_id += 1;
         let id = self.next_id;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -179,20 +179,20 @@ impl Kaval {
     }
 
     /// Starts a tool call and gives its id.
-    pub fn begin(&mut self, tool: &str, arguments: &Value) -> u64 {
+    pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) -> u64 {
         self.post("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    pub fn notify(&mut self, method: &str, params: &Value) {
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    pub fn cancel(&mut self, id: u64) {
+    pub(crate) fn cancel(&mut self, id: u64) {
         self.notify("notifications/cancelled", &json!({"requestId": id}));
     }
 
     /// The first message, in order of arrival, that `wanted` accepts.
-    pub fn find(&mut self, limit: Duration, wanted: impl Fn(&Value) -> bool) -> Option<(Instant, Value)> {
+    pub(crate) fn find(&mut self, limit: Duration, wanted: impl Fn(&Value) -> bool) -> Option<(Instant, Value)> {
         if let Some(at) = self.backlog.iter().position(|(_, message)| wanted(message)) {
             return Some(self.backlog.remove(at));
         }
@@ -214,22 +214,22 @@ impl Kaval {
     }
 
     /// The response to a request, whatever it is.
-    pub fn response(&mut self, id: u64) -> Value {
+    pub(crate) fn response(&mut self, id: u64) -> Value {
         self.response_within(id, PATIENCE)
             .unwrap_or_else(|| panic!("no answer to {id}; stderr: {}", self.stderr()))
     }
 
-    pub fn response_within(&mut self, id: u64, limit: Duration) -> Option<Value> {
+    pub(crate) fn response_within(&mut self, id: u64, limit: Duration) -> Option<Value> {
         self.find(limit, |message| message["id"] == id && message.get("method").is_none())
             .map(|(_, message)| message)
     }
 
-    pub fn request(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = self.post(method, params);
         self.response(id)
     }
 
-    pub fn initialize(&mut self, version: &str) -> Value {
+    pub(crate) fn initialize(&mut self, version: &str) -> Value {
         let answer = self.request(
             "initialize",
             &json!({
@@ -243,51 +243,47 @@ impl Kaval {
     }
 
     /// Calls a tool and gives the result object.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let id = self.begin(tool, arguments);
         self.result(id)
     }
 
-    pub fn result(&mut self, id: u64) -> Value {
+    pub(crate) fn result(&mut self, id: u64) -> Value {
         let answer = self.response(id);
         assert!(answer.get("result").is_some(), "not a result: {answer}");
         answer["result"].clone()
     }
 
     /// Calls a tool that must succeed and gives its text.
-    pub fn success(&mut self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn success(&mut self, tool: &str, arguments: &Value) -> String {
         success_text(&self.call(tool, arguments))
     }
 
     /// Calls a tool that must fail and gives the error object.
-    pub fn failure(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn failure(&mut self, tool: &str, arguments: &Value) -> Value {
         failure_body(&self.call(tool, arguments))
     }
 
     /// The text of a call that must succeed.
-    pub fn success_of(&mut self, id: u64) -> String {
+    pub(crate) fn success_of(&mut self, id: u64) -> String {
         success_text(&self.result(id))
     }
 
     /// The error object of a call that must fail.
-    pub fn failure_of(&mut self, id: u64) -> Value {
+    pub(crate) fn failure_of(&mut self, id: u64) -> Value {
         failure_body(&self.result(id))
     }
 
-    pub fn close_input(&mut self) {
+    pub(crate) fn close_input(&mut self) {
         self.stdin = None;
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn has_exited(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
-    }
-
     /// Waits for the end of the process.
-    pub fn exit(&mut self, limit: Duration) -> Option<ExitStatus> {
+    pub(crate) fn exit(&mut self, limit: Duration) -> Option<ExitStatus> {
         let child = &mut self.child;
         let mut status = None;
         let ended = wait_until(limit, || {
@@ -298,16 +294,16 @@ impl Kaval {
     }
 
     /// Everything on stderr so far.
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.errors.lock().unwrap()).into_owned()
     }
 
     /// Everything on stdout so far.
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         self.raw.lock().unwrap().clone()
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(
             rustix::process::Pid::from_child(&self.child),
             signal,
@@ -324,13 +320,13 @@ impl Drop for Kaval {
 }
 
 /// The text of a successful result.
-pub fn success_text(result: &Value) -> String {
+pub(crate) fn success_text(result: &Value) -> String {
     assert_ne!(result["isError"], true, "failed: {result}");
     only_text(result)
 }
 
 /// The error object of a failed result: one JSON object as text, and no structured content.
-pub fn failure_body(result: &Value) -> Value {
+pub(crate) fn failure_body(result: &Value) -> Value {
     assert_eq!(result["isError"], true, "did not fail: {result}");
     assert!(
         result.get("structuredContent").is_none(),
@@ -351,12 +347,12 @@ fn only_text(result: &Value) -> String {
 }
 
 /// Writes the messages a test needs while the child's input is something else than a pipe.
-pub fn boxed(pipe: ChildStdin) -> Box<dyn Write + Send> {
+pub(crate) fn boxed(pipe: ChildStdin) -> Box<dyn Write + Send> {
     Box::new(pipe)
 }
 
 /// Arguments that every tool accepts, in the order the tools are listed.
-pub fn good_calls() -> Vec<(&'static str, Value)> {
+pub(crate) fn good_calls() -> Vec<(&'static str, Value)> {
     vec![
         ("check", json!({"action": "refund the booking"})),
         ("get_receipt", json!({"receipt_id": ID})),

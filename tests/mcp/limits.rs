@@ -450,10 +450,11 @@ fn verify_has_its_bounds() {
     for key in ["1234567".to_owned(), x(201), "with space".into(), "tab\tinside".into(), "acc\u{e9}nted1".into(), "line\nbreak".into()] {
         cases.push(("verify", with("idempotency_key", json!(key)), Err("idempotency_key")));
     }
+    // Top-level members go out in the order of the contract, nested ones in the order given.
     let shuffled = json!({"context": " x ", "jurisdiction": " j ", "reversibility": "unknown", "intended_action": " i ",
         "materiality": "low", "as_of": "2026-01-01T00:00Z", "evidence_refs": [{"document_id": " d ", "url": "https://a.example/"}],
         "conclusion": " c "});
-    let body = r#"{"conclusion":" c ","evidence_refs":[{"url":"https://a.example/","document_id":"d"}],"as_of":"2026-01-01T00:00Z","materiality":"low","intended_action":"i","reversibility":"unknown","jurisdiction":"j","context":"x"}"#;
+    let body = r#"{"conclusion":" c ","evidence_refs":[{"document_id":"d","url":"https://a.example/"}],"as_of":"2026-01-01T00:00Z","materiality":"low","intended_action":"i","reversibility":"unknown","jurisdiction":"j","context":"x"}"#;
     cases.push(("verify", shuffled, Ok(body.to_owned())));
     run(&cases);
 }

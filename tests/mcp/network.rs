@@ -93,7 +93,8 @@ fn an_unknown_authority_is_a_tls_fault() {
 fn a_certificate_for_another_name_is_a_tls_fault() {
     let tls = Tls::new();
     let api = Api::start_tls(&tls.authority, Protocols::Http1, default_reply);
-    unreachable_at(tls.trusting(&format!("https://127.0.0.2:{}", api.address().port())), "tls");
+    let proxy = Proxy::start(api.address(), None);
+    unreachable_at(tls.trusting("https://other.kaval.test").env("HTTPS_PROXY", &proxy.url()), "tls");
     assert_eq!(api.count(), 0);
 }
 

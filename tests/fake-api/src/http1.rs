@@ -166,6 +166,11 @@ async fn read_request<S: Stream>(
         if stream.read_buf(buffer).await? == 0 {
             return Ok(None);
         }
+        if !buffer.first().is_some_and(u8::is_ascii_alphabetic) {
+            // A TLS greeting, say: answered as any HTTP server would.
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await?;
+            return Ok(None);
+        }
     };
     let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
     buffer.drain(..head_end + 4);
