@@ -238,7 +238,7 @@ impl Client {
             headers.insert(CONTENT_TYPE, JSON);
         }
         if let Some(key) = &request.idempotency_key {
-            headers.insert(IDEMPOTENCY_KEY, key.header().clone());
+            headers.insert(IDEMPOTENCY_KEY, key.header());
         }
         if let Some(value) = &request.traceparent {
             headers.insert(TRACEPARENT, value.clone());
@@ -296,23 +296,23 @@ impl Client {
             request_id,
             idempotency_key: key.filter(|_| ambiguous).cloned(),
             retired_replacement: retired
-                .then(|| envelope.replacement.map_or_else(|| "/v1/check".to_owned(), |r| self.masked(r))),
+                .then(|| envelope.replacement.map_or_else(|| "/v1/check".into(), |r| self.masked(r))),
         })
     }
 
-    fn masked(&self, text: String) -> String {
+    fn masked(&self, text: Box<str>) -> Box<str> {
         match self.redact(&text) {
-            Cow::Owned(masked) => masked,
+            Cow::Owned(masked) => masked.into(),
             Cow::Borrowed(_) => text,
         }
     }
 
     fn unreachable(&self, error: TransportError) -> CallError {
-        let mut detail: String = self.masked(error.detail).chars().filter(|c| !c.is_control()).collect();
+        let mut detail: String = self.redact(&error.detail).chars().filter(|c| !c.is_control()).collect();
         if detail.len() > MAX_DETAIL_BYTES {
             detail.truncate(detail.floor_char_boundary(MAX_DETAIL_BYTES));
         }
-        CallError::Unreachable { stage: error.stage, detail }
+        CallError::Unreachable { stage: error.stage, detail: detail.into() }
     }
 }
 
@@ -344,9 +344,9 @@ fn outcome(error: &CallError) -> Outcome<'_> {
 /// Source: HTTP API, section 12.
 #[derive(Default)]
 struct Envelope {
-    code: Option<String>,
-    message: Option<String>,
-    replacement: Option<String>,
+    code: Option<Box<str>>,
+    message: Option<Box<str>>,
+    replacement: Option<Box<str>>,
     /// `error` is a string.
     flat: bool,
 }
@@ -355,12 +355,12 @@ impl Envelope {
     fn parse(body: &[u8]) -> Self {
         let Ok(Value::Object(mut body)) = serde_json::from_slice(body) else { return Self::default() };
         let text = |value: Option<Value>| match value {
-            Some(Value::String(text)) => Some(text),
+            Some(Value::String(text)) => Some(text.into()),
             _ => None,
         };
         match body.remove("error") {
             Some(Value::String(code)) => Self {
-                code: Some(code),
+                code: Some(code.into()),
                 message: None,
                 replacement: text(body.remove("replacement")),
                 flat: true,

@@ -304,3 +304,195 @@ fn read_proxy(lookup: Lookup<'_>, base: &BaseUrl) -> Result<Option<Proxy>, Confi
     }
     Proxy::parse(&text).map(Some).map_err(|fault| ConfigError::Proxy { variable, fault })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<(Config, Vec<Warning>), ConfigError> {
+        let map: HashMap<_, _> = pairs.iter().map(|(k, v)| ((*k).to_owned(), OsString::from(v))).collect();
+        Config::from_env(&|name| map.get(name).cloned())
+    }
+
+    fn key(config: &Config) -> Option<&str> {
+        config.api_key.as_ref().map(|k| k.authorization().to_str().expect("ASCII"))
+    }
+
+    fn proxy(pairs: &[(&str, &str)]) -> Option<String> {
+        read(pairs).expect("valid").0.proxy.map(|p| p.to_string())
+    }
+
+    fn file(content: &[u8]) -> (tempfile::NamedTempFile, String) {
+        let mut file = tempfile::NamedTempFile::new().expect("temporary file");
+        file.write_all(content).expect("written");
+        let path = file.path().to_str().expect("UTF-8").to_owned();
+        (file, path)
+    }
+
+    #[test]
+    fn nothing_set_is_the_hosted_api_without_key() {
+        let (config, warnings) = read(&[]).expect("valid");
+        assert_eq!(config.base_url.to_string(), DEFAULT_BASE_URL);
+        assert_eq!(
+            (key(&config), config.deadline, config.check_budget()),
+            (None, DEFAULT_DEADLINE, Duration::from_secs(45))
+        );
+        assert!(warnings.is_empty() && config.proxy.is_none() && config.ca_file.is_none());
+    }
+
+    #[test]
+    fn blank_and_placeholder_values_count_as_unset() {
+        for value in ["", " ", "\"\"", "${KAVAL_X}"] {
+            let (config, _) = read(&[
+                ("KAVAL_BASE_URL", value),
+                ("KAVAL_API_KEY", value),
+                ("KAVAL_API_KEY_FILE", value),
+                ("KAVAL_TOOL_DEADLINE_MS", value),
+                ("KAVAL_ALLOW_HTTP", value),
+            ])
+            .expect(value);
+            assert_eq!((config.base_url.to_string().as_str(), key(&config)), (DEFAULT_BASE_URL, None));
+        }
+        assert_eq!(
+            read(&[("KAVAL_API_KEY", "")]).expect("valid").1,
+            [Warning::Empty { variable: "KAVAL_API_KEY" }]
+        );
+        let placeholder = read(&[("KAVAL_API_KEY", "${KEY}")]).expect("valid").1;
+        assert_eq!(placeholder, [Warning::Placeholder { variable: "KAVAL_API_KEY" }]);
+        assert!(placeholder[0].to_string().contains("KAVAL_API_KEY"));
+    }
+
+    #[test]
+    fn the_key_comes_from_the_variable_or_the_file() {
+        let (_kept, path) = file(b"\xef\xbb\xbf\"kv_live_file\"\r\n");
+        let (config, warnings) = read(&[("KAVAL_API_KEY_FILE", &path)]).expect("valid");
+        assert_eq!((key(&config), warnings), (Some("Bearer kv_live_file"), vec![]));
+        let (config, warnings) =
+            read(&[("KAVAL_API_KEY_FILE", &path), ("KAVAL_API_KEY", "kv_live_var")]).expect("valid");
+        assert_eq!((key(&config), warnings), (Some("Bearer kv_live_var"), vec![Warning::BothKeys]));
+        let (config, warnings) =
+            read(&[("KAVAL_API_KEY_FILE", &path), ("KAVAL_API_KEY", "${X}")]).expect("valid");
+        assert_eq!(key(&config), Some("Bearer kv_live_file"));
+        assert_eq!(warnings, [Warning::Placeholder { variable: "KAVAL_API_KEY" }]);
+        let (_kept, path) = file(b"\n");
+        let (config, warnings) = read(&[("KAVAL_API_KEY_FILE", &path)]).expect("valid");
+        assert_eq!((key(&config), warnings), (None, vec![Warning::Empty { variable: "KAVAL_API_KEY_FILE" }]));
+    }
+
+    #[test]
+    fn a_bad_key_names_the_variable_and_never_the_value() {
+        for value in ["Bearer kv_live_canary", "kv_live\ncanary", "kv live canary", "canary\u{e9}"] {
+            let error = read(&[("KAVAL_API_KEY", value)]).expect_err(value);
+            assert_eq!(error.code(), "invalid_api_key");
+            assert!(error.to_string().starts_with("KAVAL_API_KEY "), "{error}");
+            assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
+            let (_kept, path) = file(value.as_bytes());
+            let error = read(&[("KAVAL_API_KEY_FILE", &path)]).expect_err(value);
+            assert!(error.to_string().starts_with("KAVAL_API_KEY_FILE "), "{error}");
+            assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn an_unusable_key_file_is_refused() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let large = file(&[b'k'; 70_000]);
+        let binary = file(b"\xff\xfe\xfd");
+        let missing = directory.path().join("missing");
+        let mut paths = vec![directory.path().to_str(), missing.to_str(), Some(&large.1)];
+        if cfg!(unix) {
+            paths.push(Some("/dev/null"));
+        }
+        for path in paths {
+            let error = read(&[("KAVAL_API_KEY_FILE", path.expect("UTF-8"))]).expect_err("refused");
+            assert_eq!(error.code(), "unreadable_api_key_file", "{error}");
+        }
+        assert_eq!(
+            read(&[("KAVAL_API_KEY_FILE", &binary.1)]).expect_err("refused").code(),
+            "invalid_api_key"
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn values_that_are_not_utf8_are_refused() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let lookup = |wanted: &'static str| {
+            move |name: &str| (name == wanted).then(|| OsString::from_vec(vec![b'k', 0xff]))
+        };
+        for (name, code) in [
+            ("KAVAL_API_KEY", "invalid_api_key"),
+            ("KAVAL_BASE_URL", "invalid_encoding"),
+            ("HTTPS_PROXY", "invalid_encoding"),
+        ] {
+            assert_eq!(Config::from_env(&lookup(name)).expect_err(name).code(), code);
+        }
+    }
+
+    #[test]
+    fn deadline_and_budget_move_together() {
+        for (text, deadline, budget) in
+            [("1000", 1_000, 0), ("12000", 12_000, 2_000), ("3600000", 3_600_000, 100_000)]
+        {
+            let config = read(&[("KAVAL_TOOL_DEADLINE_MS", text)]).expect(text).0;
+            assert_eq!(config.deadline, Duration::from_millis(deadline));
+            assert_eq!(config.check_budget(), Duration::from_millis(budget));
+        }
+        for text in ["999", "3600001", "-1", "+5000", "1e4", "5000.0", "5s", "99999999999999999999999"] {
+            assert_eq!(read(&[("KAVAL_TOOL_DEADLINE_MS", text)]).expect_err(text).code(), "invalid_deadline");
+        }
+    }
+
+    #[test]
+    fn plain_http_needs_the_switch() {
+        let plain = ("KAVAL_BASE_URL", "http://api.kaval.example");
+        let error = read(&[plain]).expect_err("refused");
+        assert!(
+            error.to_string().contains("KAVAL_BASE_URL") && error.to_string().contains("KAVAL_ALLOW_HTTP")
+        );
+        assert!(read(&[plain, ("KAVAL_ALLOW_HTTP", "1")]).is_ok());
+        assert_eq!(
+            read(&[plain, ("KAVAL_ALLOW_HTTP", "0")]).expect_err("refused").code(),
+            "invalid_base_url"
+        );
+        assert_eq!(
+            read(&[plain, ("KAVAL_ALLOW_HTTP", "yes")]).expect_err("refused").code(),
+            "invalid_switch"
+        );
+    }
+
+    #[test]
+    fn only_the_proxy_that_applies_is_read() {
+        let (one, two) = ("http://one:1", "http://two:2");
+        assert_eq!(proxy(&[("HTTPS_PROXY", one), ("ALL_PROXY", two)]).as_deref(), Some(one));
+        assert_eq!(proxy(&[("https_proxy", one), ("HTTPS_PROXY", two)]).as_deref(), Some(one));
+        assert_eq!(proxy(&[("HTTPS_PROXY", one), ("ALL_PROXY", "socks5://x")]).as_deref(), Some(one));
+        assert_eq!(proxy(&[("https_proxy", ""), ("all_proxy", two)]).as_deref(), Some(two));
+        assert_eq!(proxy(&[("HTTP_PROXY", one)]), None);
+        assert_eq!(proxy(&[("HTTPS_PROXY", one), ("no_proxy", "usekaval.com")]), None);
+        assert_eq!(proxy(&[("HTTPS_PROXY", "socks5://x"), ("NO_PROXY", "*")]), None);
+        let local = ("KAVAL_BASE_URL", "http://127.0.0.1:9");
+        assert_eq!(proxy(&[local, ("ALL_PROXY", one), ("http_proxy", one)]), None);
+        let plain = [("KAVAL_BASE_URL", "http://api.kaval.example"), ("KAVAL_ALLOW_HTTP", "1")];
+        assert_eq!(
+            proxy(&[plain[0], plain[1], ("http_proxy", one), ("HTTPS_PROXY", two)]).as_deref(),
+            Some(one)
+        );
+        assert_eq!(proxy(&[plain[0], plain[1], ("HTTP_PROXY", one), ("HTTPS_PROXY", two)]), None);
+        let error = read(&[("ALL_PROXY", "socks5://user:canary@x")]).expect_err("refused");
+        assert_eq!((error.code(), error.to_string().contains("ALL_PROXY")), ("invalid_proxy", true));
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let pairs = [("KAVAL_API_KEY", "kv_live_canary"), ("HTTPS_PROXY", "http://u:canary@p:1")];
+        let (config, _) = read(&pairs).expect("valid");
+        assert!(
+            !format!("{config:?} {config:#?} {:?}", crate::Client::new(config.clone())).contains("canary")
+        );
+    }
+}

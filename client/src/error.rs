@@ -97,17 +97,17 @@ pub enum CallError {
         /// HTTP status.
         status: u16,
         /// `error.code`, or `error` where that is a string; absent for other bodies.
-        code: Option<String>,
+        code: Option<Box<str>>,
         /// `error.message` where it is a string that is not empty.
-        message: Option<String>,
+        message: Option<Box<str>>,
         /// Seconds from the `Retry-After` header, absent when there is none or it is junk.
         retry_after_seconds: Option<u64>,
         /// Request id of the response headers, for a support question.
-        request_id: Option<String>,
+        request_id: Option<Box<str>>,
         /// The key of the call, where the code says that its outcome is unknown.
         idempotency_key: Option<IdempotencyKey>,
         /// Where a retired route was folded into: set for a 410 with a flat `tool_retired` body only.
-        retired_replacement: Option<String>,
+        retired_replacement: Option<Box<str>>,
     },
     /// A keyed call whose outcome is unknown: repeat it with the same key.
     #[error("the outcome of operation {idempotency_key} is unknown: {cause}")]
@@ -130,7 +130,7 @@ pub enum CallError {
         /// The part that failed.
         stage: Stage,
         /// What the operating system or the library said, for a log line.
-        detail: String,
+        detail: Box<str>,
     },
     /// The body of a 2xx answer is larger than is accepted.
     #[error("the answer is larger than {limit} bytes")]
@@ -146,7 +146,7 @@ pub enum CallError {
         /// What is wrong with the body.
         fault: BodyFault,
         /// Request id of the response headers.
-        request_id: Option<String>,
+        request_id: Option<Box<str>>,
     },
     /// The endpoint needs a key and none is configured; nothing was sent.
     #[error("no API key is configured")]

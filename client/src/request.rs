@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,7 +36,7 @@ pub enum Auth {
 ///
 /// Source: MCP tool contract, section A5 (verify).
 #[derive(Clone, Eq, Hash, PartialEq)]
-pub struct IdempotencyKey(HeaderValue);
+pub struct IdempotencyKey(Arc<str>);
 
 /// The text is no idempotency key: not 8 to 200 characters U+0021 to U+007E.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -62,7 +63,7 @@ impl IdempotencyKey {
         if !fits || !text.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(InvalidIdempotencyKey);
         }
-        HeaderValue::from_str(text).map(Self).map_err(|_| InvalidIdempotencyKey)
+        Ok(Self(text.into()))
     }
 
     /// A fresh random key: a lower-case UUID of version 4.
@@ -70,17 +71,17 @@ impl IdempotencyKey {
     pub fn generate() -> Self {
         let mut buffer = uuid::Uuid::encode_buffer();
         let text = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
-        Self(HeaderValue::from_str(text).expect("a UUID is ASCII"))
+        Self((&*text).into())
     }
 
     /// The key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.0.to_str().expect("checked on construction to be ASCII")
+        &self.0
     }
 
-    pub(crate) fn header(&self) -> &HeaderValue {
-        &self.0
+    pub(crate) fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).expect("checked on construction to be printable ASCII")
     }
 }
 

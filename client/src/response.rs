@@ -16,7 +16,7 @@ pub struct Response {
     /// Body as received, at most [`crate::MAX_RESPONSE_BYTES`].
     pub body: Bytes,
     /// Request id of the headers, bounded and printable.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
 }
 
 impl Response {
@@ -44,7 +44,7 @@ pub struct Answer {
     /// Body as compact JSON: a single object, member order and number spelling as received, the API key masked.
     pub text: String,
     /// Request id of the headers.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
 }
 
 impl Answer {
@@ -93,12 +93,70 @@ const MAX_REQUEST_ID_BYTES: usize = 128;
 
 /// The request id of `x-request-id` or `request-id`: printable ASCII without space, bounded; else absent.
 #[must_use]
-pub fn request_id(headers: &HeaderMap) -> Option<String> {
+pub fn request_id(headers: &HeaderMap) -> Option<Box<str>> {
     ["x-request-id", "request-id"].iter().find_map(|name| {
         let text = headers.get(*name)?.to_str().ok()?.trim();
         let usable = !text.is_empty()
             && text.len() <= MAX_REQUEST_ID_BYTES
             && text.bytes().all(|b| b.is_ascii_graphic());
-        usable.then(|| text.to_owned())
+        usable.then(|| text.into())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(name: &'static str, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, HeaderValue::from_str(value).expect("header"));
+        }
+        headers
+    }
+
+    #[test]
+    fn retry_after_forms() {
+        // Sun, 06 Nov 1994 08:49:37 GMT, and half a second.
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_500);
+        for (text, seconds) in [
+            ("0", Some(0)),
+            ("2", Some(2)),
+            (" 120 ", Some(120)),
+            ("007", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("Sun, 06 Nov 1994 08:49:39 GMT", Some(2)),
+            ("Sunday, 06-Nov-94 08:49:39 GMT", Some(2)),
+            ("Sun Nov  6 08:49:39 1994", Some(2)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(0)),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
+            ("", None),
+            ("-1", None),
+            ("+2", None),
+            ("1.5", None),
+            ("2s", None),
+            ("soon", None),
+            ("2, 3", None),
+            ("Sun, 99 Nov 1994 08:49:37 GMT", None),
+        ] {
+            assert_eq!(retry_after_seconds(&headers("retry-after", &[text]), now), seconds, "{text:?}");
+        }
+        assert_eq!(retry_after_seconds(&headers("retry-after", &["1", "2"]), now), None);
+        assert_eq!(retry_after_seconds(&HeaderMap::new(), now), None);
+        let mut raw = HeaderMap::new();
+        raw.insert("retry-after", HeaderValue::from_bytes(b"2\xff").expect("opaque"));
+        assert_eq!(retry_after_seconds(&raw, now), None);
+    }
+
+    #[test]
+    fn request_ids_are_bounded_and_printable() {
+        assert_eq!(request_id(&headers("x-request-id", &["req_1"])).as_deref(), Some("req_1"));
+        assert_eq!(request_id(&headers("request-id", &["req_2"])).as_deref(), Some("req_2"));
+        for bad in ["", "a b", "a\tb", &"x".repeat(129)] {
+            assert_eq!(request_id(&headers("x-request-id", &[bad])), None, "{bad:?}");
+        }
+    }
 }
