@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::harness::{ID, Launch, good_calls};
 
 fn expect(reply: Reply, code: &str) {
-    let shown = format!("{} {:?}", String::from_utf8_lossy(&reply.body[..reply.body.len().min(40)]), reply.fault);
+    let shown =
+        format!("{} {:?}", String::from_utf8_lossy(&reply.body[..reply.body.len().min(40)]), reply.fault);
     let api = Api::start(move |_| reply.clone());
     let mut server = Launch::on(&api).deadline_ms(1500).open();
     for (tool, arguments) in good_calls() {
@@ -68,10 +69,18 @@ fn a_missing_member_is_invalid() {
 
 #[test]
 fn a_member_of_the_wrong_type_is_invalid() {
-    for body in [r#"{"receipt":null,"sources":null}"#, r#"{"receipt":"x","sources":{}}"#, r#"{"receipt":[],"sources":1}"#] {
+    for body in [
+        r#"{"receipt":null,"sources":null}"#,
+        r#"{"receipt":"x","sources":{}}"#,
+        r#"{"receipt":[],"sources":1}"#,
+    ] {
         let api = Api::start(move |_| Reply::new(200, body));
         let mut server = Launch::on(&api).open();
-        assert_eq!(server.failure("get_receipt", &json!({"receipt_id": ID}))["error"], "invalid_response", "{body}");
+        assert_eq!(
+            server.failure("get_receipt", &json!({"receipt_id": ID}))["error"],
+            "invalid_response",
+            "{body}"
+        );
         assert_eq!(server.failure("list_sources", &json!({}))["error"], "invalid_response", "{body}");
     }
 }
@@ -91,7 +100,9 @@ fn a_body_over_the_limit_is_refused_not_cut() {
 #[test]
 fn a_large_body_under_the_limit_passes_whole() {
     let pad = "y".repeat(3 * 1024 * 1024);
-    let big = format!("{{\"decision\":\"ALLOW\",\"reason_codes\":[],\"facts\":[],\"receipt\":{{}},\"latency_ms\":{{}},\"pad\":\"{pad}\"}}");
+    let big = format!(
+        "{{\"decision\":\"ALLOW\",\"reason_codes\":[],\"facts\":[],\"receipt\":{{}},\"latency_ms\":{{}},\"pad\":\"{pad}\"}}"
+    );
     let sent = big.clone();
     let api = Api::start(move |_| Reply::new(200, sent.clone()));
     let mut server = Launch::on(&api).open();
@@ -102,7 +113,11 @@ fn a_large_body_under_the_limit_passes_whole() {
 fn deep_nesting_ends_neither_call_nor_session() {
     let deep = format!("{{\"deleted\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let api = Api::start(move |request| {
-        if request.method == "DELETE" { Reply::new(200, deep.clone()) } else { kaval_fake_api::default_reply(request) }
+        if request.method == "DELETE" {
+            Reply::new(200, deep.clone())
+        } else {
+            kaval_fake_api::default_reply(request)
+        }
     });
     let mut server = Launch::on(&api).open();
     assert_eq!(server.failure("remove_source", &json!({"id": ID}))["error"], "invalid_response");

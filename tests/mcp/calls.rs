@@ -19,7 +19,8 @@ fn each_tool_makes_its_one_request() {
         (
             "POST",
             "/v1/verify".to_owned(),
-            r#"{"conclusion":"The policy is current.","evidence_refs":["https://contoso.example/"]}"#.to_owned(),
+            r#"{"conclusion":"The policy is current.","evidence_refs":["https://contoso.example/"]}"#
+                .to_owned(),
         ),
     ];
     for ((tool, arguments), (method, target, body)) in good_calls().iter().zip(expected) {
@@ -48,7 +49,10 @@ fn success_is_the_body_compact_as_text_and_as_structured_content() {
     let compact: Value = serde_json::from_str(body).unwrap();
     assert_eq!(serde_json::from_str::<Value>(text).unwrap(), compact);
     assert!(!text.contains('\n') && !text.contains(": ") && !text.contains(", "), "{text}");
-    assert!(text.find("\"decision\"") < text.find("\"zeta\"") && text.find("\"b\"") < text.find("\"a\""), "{text}");
+    assert!(
+        text.find("\"decision\"") < text.find("\"zeta\"") && text.find("\"b\"") < text.find("\"a\""),
+        "{text}"
+    );
     assert_eq!(result["structuredContent"], compact);
 }
 

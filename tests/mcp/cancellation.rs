@@ -41,7 +41,11 @@ fn a_call_whose_body_stalls_is_closed() {
 #[test]
 fn the_others_are_not_touched() {
     let api = Api::start(|request| {
-        if request.text().contains("slow") { Reply::fault(Fault::Hang) } else { default_reply(request).after(Duration::from_millis(300)) }
+        if request.text().contains("slow") {
+            Reply::fault(Fault::Hang)
+        } else {
+            default_reply(request).after(Duration::from_millis(300))
+        }
     });
     let mut server = Launch::on(&api).open();
     let slow = server.begin("check", &json!({"action": "slow"}));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use kaval_fake_api::{Api, Fault, Reply, default_reply};
 use rmcp::model::CallToolRequestParams;
-use rmcp::service::{RoleClient, RunningService};
 use rmcp::serve_client;
+use rmcp::service::{RoleClient, RunningService};
 use tokio::process::{Child, Command};
 
 use crate::harness::{Launch, PATIENCE, good_calls};

@@ -67,7 +67,8 @@ fn discover_answers_without_a_handshake() {
     let (_api, mut server) = fresh();
     let answer = modern(&mut server, "server/discover", json!({}));
     let result = &answer["result"];
-    let versions: Vec<&str> = result["supportedVersions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let versions: Vec<&str> =
+        result["supportedVersions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(versions.contains(&MODERN), "{answer}");
     assert!(result["capabilities"]["tools"].is_object(), "{answer}");
     assert_eq!(result["resultType"], "complete", "{answer}");
@@ -93,7 +94,8 @@ fn modern_calls_need_no_handshake() {
 fn an_unknown_modern_version_is_32022_with_the_choices() {
     let (_api, mut server) = fresh();
     for method in ["tools/list", "tools/call", "server/discover"] {
-        let answer = server.request(method, &json!({"name": "list_sources", "arguments": {}, "_meta": meta("2031-01-01")}));
+        let answer = server
+            .request(method, &json!({"name": "list_sources", "arguments": {}, "_meta": meta("2031-01-01")}));
         assert_eq!(answer["error"]["code"], -32022, "{method}: {answer}");
         assert_eq!(answer["error"]["data"]["requested"], "2031-01-01");
         assert!(answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!(MODERN)));
@@ -141,7 +143,9 @@ fn both_eras_share_one_pipe_in_either_order() {
 fn calls_before_initialize_do_not_end_the_session() {
     let (_api, mut server) = fresh();
     assert_eq!(server.request("ping", &json!({}))["result"], json!({}));
-    for (method, params) in [("tools/list", json!({})), ("tools/call", json!({"name": "list_sources", "arguments": {}}))] {
+    for (method, params) in
+        [("tools/list", json!({})), ("tools/call", json!({"name": "list_sources", "arguments": {}}))]
+    {
         let answer = server.request(method, &params);
         assert!(answer["result"].is_object() || answer["error"]["code"].is_i64(), "{answer}");
     }
@@ -154,7 +158,10 @@ fn a_broken_initialize_is_32602_and_may_be_repeated() {
     let (_api, mut server) = fresh();
     for params in [json!({}), json!({"protocolVersion": 7}), json!([])] {
         let answer = server.request("initialize", &params);
-        assert!(answer["error"]["code"] == -32602 || answer["result"]["protocolVersion"].is_string(), "{params}: {answer}");
+        assert!(
+            answer["error"]["code"] == -32602 || answer["result"]["protocolVersion"].is_string(),
+            "{params}: {answer}"
+        );
     }
     assert_eq!(server.initialize("2025-11-25")["serverInfo"]["name"], "kaval");
     server.success("list_sources", &json!({}));
@@ -171,7 +178,12 @@ fn a_second_initialize_is_answered() {
 
 #[test]
 fn members_a_version_does_not_know_are_left_out() {
-    for (version, structured, titles) in [("2024-11-05", false, false), ("2025-03-26", false, false), ("2025-06-18", true, true), ("2025-11-25", true, true)] {
+    for (version, structured, titles) in [
+        ("2024-11-05", false, false),
+        ("2025-03-26", false, false),
+        ("2025-06-18", true, true),
+        ("2025-11-25", true, true),
+    ] {
         let (_api, mut server) = fresh();
         server.initialize(version);
         let result = server.call("list_sources", &json!({}));

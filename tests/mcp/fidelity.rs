@@ -37,9 +37,17 @@ fn numbers_of_arguments_keep_every_digit() {
 fn an_integral_number_in_any_spelling_is_sent_as_an_integer() {
     let api = Api::start_default();
     let mut server = Launch::on(&api).open();
-    for (number, (given, sent)) in [("1000.0", 1000), ("1e3", 1000), ("1E3", 1000), ("100e1", 1000), ("0.0", 0), ("-0", 0), ("4.5e4", 45000)]
-        .into_iter()
-        .enumerate()
+    for (number, (given, sent)) in [
+        ("1000.0", 1000),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("100e1", 1000),
+        ("0.0", 0),
+        ("-0", 0),
+        ("4.5e4", 45000),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let id = 700 + u64::try_from(number).unwrap();
         let line = format!(
@@ -47,7 +55,11 @@ fn an_integral_number_in_any_spelling_is_sent_as_an_integer() {
         );
         server.send_raw(line.as_bytes());
         server.response(id);
-        assert_eq!(api.requests()[number].text(), format!(r#"{{"action":"a","max_wait_ms":{sent}}}"#), "{given}");
+        assert_eq!(
+            api.requests()[number].text(),
+            format!(r#"{{"action":"a","max_wait_ms":{sent}}}"#),
+            "{given}"
+        );
     }
 }
 
@@ -67,7 +79,10 @@ fn a_doubled_member_never_goes_out_twice() {
         return;
     }
     let sent = api.requests()[0].text().to_owned();
-    assert_eq!(sent, r#"{"action":"two","claims":[{"subject":"s","predicate":"p","scope":{"k":2}}],"max_wait_ms":45000}"#);
+    assert_eq!(
+        sent,
+        r#"{"action":"two","claims":[{"subject":"s","predicate":"p","scope":{"k":2}}],"max_wait_ms":45000}"#
+    );
 }
 
 #[test]
@@ -93,7 +108,8 @@ fn a_lone_surrogate_ends_neither_session_nor_utf_8() {
     let mut server = Launch::on(&api).open();
     let line = "{\"jsonrpc\":\"2.0\",\"id\":902,\"method\":\"tools/call\",\"params\":{\"name\":\"check\",\"arguments\":{\"action\":\"x\\ud800y\"}}}\n";
     server.send_raw(line.as_bytes());
-    let answer = server.find(crate::harness::PATIENCE, |message| message["id"] == 902 || message.get("error").is_some());
+    let answer = server
+        .find(crate::harness::PATIENCE, |message| message["id"] == 902 || message.get("error").is_some());
     assert!(answer.is_some(), "answered one way or the other");
     server.success("list_sources", &json!({}));
     for request in api.requests() {

@@ -35,9 +35,7 @@ impl Launch {
 
     /// A key and the base URL of `api`.
     pub(crate) fn on(api: &Api) -> Self {
-        Self::bare()
-            .env("KAVAL_API_KEY", KEY)
-            .env("KAVAL_BASE_URL", &api.url())
+        Self::bare().env("KAVAL_API_KEY", KEY).env("KAVAL_BASE_URL", &api.url())
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -77,13 +75,8 @@ impl Launch {
 
     /// Starts it over pipes, without a handshake.
     pub(crate) fn spawn(mut self) -> Kaval {
-        let mut child = self
-            .command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take().map(|pipe| Box::new(pipe) as Input);
         let stdout = child.stdout.take().unwrap();
         Kaval::around(child, stdin, stdout)
@@ -147,15 +140,7 @@ impl Kaval {
                 }
             });
         }
-        Self {
-            child,
-            stdin,
-            lines,
-            backlog: Vec::new(),
-            raw,
-            errors,
-            next_id: 0,
-        }
+        Self { child, stdin, lines, backlog: Vec::new(), raw, errors, next_id: 0 }
     }
 
     pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
@@ -192,7 +177,11 @@ impl Kaval {
     }
 
     /// The first message, in order of arrival, that `wanted` accepts.
-    pub(crate) fn find(&mut self, limit: Duration, wanted: impl Fn(&Value) -> bool) -> Option<(Instant, Value)> {
+    pub(crate) fn find(
+        &mut self,
+        limit: Duration,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Option<(Instant, Value)> {
         if let Some(at) = self.backlog.iter().position(|(_, message)| wanted(message)) {
             return Some(self.backlog.remove(at));
         }
@@ -304,11 +293,7 @@ impl Kaval {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        rustix::process::kill_process(
-            rustix::process::Pid::from_child(&self.child),
-            signal,
-        )
-        .unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
     }
 }
 
@@ -328,10 +313,7 @@ pub(crate) fn success_text(result: &Value) -> String {
 /// The error object of a failed result: one JSON object as text, and no structured content.
 pub(crate) fn failure_body(result: &Value) -> Value {
     assert_eq!(result["isError"], true, "did not fail: {result}");
-    assert!(
-        result.get("structuredContent").is_none(),
-        "a failure has structured content: {result}"
-    );
+    assert!(result.get("structuredContent").is_none(), "a failure has structured content: {result}");
     let text = only_text(result);
     let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {text}"));
     assert!(body["error"].is_string(), "no code: {body}");

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::harness::{Launch, good_calls};
 
 /// Names in the order clients see them.
-const ORDER: [&str; 7] = ["check", "get_receipt", "add_source", "list_sources", "remove_source", "report_outcome", "verify"];
+const ORDER: [&str; 7] =
+    ["check", "get_receipt", "add_source", "list_sources", "remove_source", "report_outcome", "verify"];
 /// Hosts put a prefix before the name and cut at 64.
 const MAX_NAME_CHARS: usize = 36;
 /// Hosts cut descriptions and instructions at 2 KB.
@@ -32,7 +33,9 @@ fn sorted(value: &Value) -> Value {
         Value::Object(members) => {
             let mut names: Vec<&String> = members.keys().collect();
             names.sort();
-            Value::Object(names.into_iter().map(|name| (name.clone(), sorted(&members[name]))).collect::<Map<_, _>>())
+            Value::Object(
+                names.into_iter().map(|name| (name.clone(), sorted(&members[name]))).collect::<Map<_, _>>(),
+            )
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         other => other.clone(),
@@ -55,7 +58,10 @@ fn each_tool_is_as_its_snapshot_says() {
             (format!("{}.json", tool["name"].as_str().unwrap()), text)
         })
         .collect();
-    entries.push(("instructions.txt".to_owned(), format!("{}\n", initialized["instructions"].as_str().unwrap())));
+    entries.push((
+        "instructions.txt".to_owned(),
+        format!("{}\n", initialized["instructions"].as_str().unwrap()),
+    ));
     let mut differing = Vec::new();
     for (name, text) in &entries {
         let file = snapshot_folder().join(name);
@@ -127,7 +133,10 @@ fn schemas_use_only_what_every_host_reads() {
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
         assert_ne!(tool["outputSchema"]["additionalProperties"], false, "{name}: the API may add members");
         for (field, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
-            assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}.{field} says nothing");
+            assert!(
+                schema["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{name}.{field} says nothing"
+            );
         }
     }
 }
@@ -194,7 +203,12 @@ fn limits_of_the_contract_are_published() {
         ("verify", "conclusion", "maxLength", json!(10_000)),
         ("verify", "evidence_refs", "minItems", json!(1)),
         ("verify", "evidence_refs", "maxItems", json!(20)),
-        ("verify", "reversibility", "enum", json!(["reversible", "partially_reversible", "irreversible", "unknown"])),
+        (
+            "verify",
+            "reversibility",
+            "enum",
+            json!(["reversible", "partially_reversible", "irreversible", "unknown"]),
+        ),
         ("verify", "jurisdiction", "maxLength", json!(256)),
         ("verify", "context", "maxLength", json!(4000)),
         ("verify", "idempotency_key", "minLength", json!(8)),
@@ -254,7 +268,8 @@ fn texts_say_what_an_agent_must_know() {
 #[test]
 fn texts_are_short_and_free_of_words_that_mislead_hosts() {
     let (tools, ..) = listed();
-    let banned = ["offer", "product research", "commerce", "quote", "purchase", "checkout", "merchant", "seller"];
+    let banned =
+        ["offer", "product research", "commerce", "quote", "purchase", "checkout", "merchant", "seller"];
     for tool in &tools {
         let description = tool["description"].as_str().unwrap();
         assert!(description.len() < MAX_TEXT_BYTES, "{}: {} bytes", tool["name"], description.len());

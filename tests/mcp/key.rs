@@ -18,7 +18,17 @@ fn authorization(launch: impl Fn(Launch) -> Launch) -> (Option<String>, String) 
 
 #[test]
 fn whitespace_a_mark_and_one_pair_of_quotes_are_taken_off() {
-    for given in ["abc", " abc ", "abc\n", "\tabc\r\n", "\u{feff}abc", "\"abc\"", "'abc'", " \"abc\"\n", "\u{feff}'abc' "] {
+    for given in [
+        "abc",
+        " abc ",
+        "abc\n",
+        "\tabc\r\n",
+        "\u{feff}abc",
+        "\"abc\"",
+        "'abc'",
+        " \"abc\"\n",
+        "\u{feff}'abc' ",
+    ] {
         let (sent, _) = authorization(|launch| launch.env("KAVAL_API_KEY", given));
         assert_eq!(sent.as_deref(), Some("Bearer abc"), "{given:?}");
     }
@@ -119,7 +129,9 @@ fn the_variable_wins_over_the_file_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
     fs::write(&file, "from-file").unwrap();
-    let (sent, stderr) = authorization(|launch| launch.env("KAVAL_API_KEY", "from-variable").env_path("KAVAL_API_KEY_FILE", &file));
+    let (sent, stderr) = authorization(|launch| {
+        launch.env("KAVAL_API_KEY", "from-variable").env_path("KAVAL_API_KEY_FILE", &file)
+    });
     assert_eq!(sent.as_deref(), Some("Bearer from-variable"));
     assert!(stderr.contains("KAVAL_API_KEY_FILE"), "{stderr}");
     assert!(!stderr.contains("from-"), "{stderr}");

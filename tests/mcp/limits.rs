@@ -184,8 +184,10 @@ fn claims_are_one_to_twenty_texts_or_structures() {
     }
     cases.push(("check", json!({"claims": [{"predicate": "p"}]}), Err("claims.0.subject")));
     cases.push(("check", json!({"claims": [{"subject": "s"}]}), Err("claims.0.predicate")));
-    let trimmed = json!({"claims": [" a ", {"subject": " s ", "predicate": " p ", "object": " o ", "text": " t "}]});
-    let body = r#"{"claims":["a",{"subject":"s","predicate":"p","object":"o","text":"t"}],"max_wait_ms":45000}"#;
+    let trimmed =
+        json!({"claims": [" a ", {"subject": " s ", "predicate": " p ", "object": " o ", "text": " t "}]});
+    let body =
+        r#"{"claims":["a",{"subject":"s","predicate":"p","object":"o","text":"t"}],"max_wait_ms":45000}"#;
     cases.push(("check", trimmed, Ok(body.to_owned())));
     run(&cases);
 }
@@ -239,7 +241,11 @@ fn the_other_fields_of_check_have_their_bounds() {
         json!(1),
         json!(null),
     ] {
-        cases.push(("check", json!({"action": "act", "origin_urls": ["https://a.example", url]}), Err("origin_urls.1")));
+        cases.push((
+            "check",
+            json!({"action": "act", "origin_urls": ["https://a.example", url]}),
+            Err("origin_urls.1"),
+        ));
     }
     run(&cases);
 }
@@ -318,10 +324,8 @@ fn ids_are_uuids_of_any_case_and_version() {
         json!(7),
         json!(null),
     ];
-    let mut cases: Vec<Case> = vec![
-        ("get_receipt", json!({}), Err("receipt_id")),
-        ("remove_source", json!({}), Err("id")),
-    ];
+    let mut cases: Vec<Case> =
+        vec![("get_receipt", json!({}), Err("receipt_id")), ("remove_source", json!({}), Err("id"))];
     for value in &wrong {
         cases.push(("get_receipt", json!({"receipt_id": value}), Err("receipt_id")));
         cases.push(("remove_source", json!({"id": value}), Err("id")));
@@ -376,7 +380,9 @@ fn sources_have_their_bounds() {
 #[test]
 fn outcomes_have_their_bounds() {
     let mut cases = Vec::new();
-    for kind in ["current_later_contradicted", "stale_caught_real", "stale_was_false_alarm", "relied_and_correct"] {
+    for kind in
+        ["current_later_contradicted", "stale_caught_real", "stale_was_false_alarm", "relied_and_correct"]
+    {
         cases.push(good("report_outcome", json!({"id": ID, "kind": kind})));
     }
     let note = |value: Value| json!({"id": ID, "kind": "relied_and_correct", "note": value});
@@ -447,7 +453,14 @@ fn verify_has_its_bounds() {
     for key in ["12345678".to_owned(), "!~".repeat(4), x(200)] {
         cases.push(("verify", with("idempotency_key", json!(key)), Ok(base.to_string())));
     }
-    for key in ["1234567".to_owned(), x(201), "with space".into(), "tab\tinside".into(), "acc\u{e9}nted1".into(), "line\nbreak".into()] {
+    for key in [
+        "1234567".to_owned(),
+        x(201),
+        "with space".into(),
+        "tab\tinside".into(),
+        "acc\u{e9}nted1".into(),
+        "line\nbreak".into(),
+    ] {
         cases.push(("verify", with("idempotency_key", json!(key)), Err("idempotency_key")));
     }
     // Top-level members go out in the order of the contract, nested ones in the order given.
@@ -505,7 +518,9 @@ fn a_wrong_secret_is_not_given_back() {
 fn a_check_of_nothing_is_a_bad_request() {
     let api = Api::start_default();
     let mut server = Launch::on(&api).open();
-    for arguments in [json!({}), json!({"context": "c", "mode": "fast"}), json!({"action": null, "claims": null})] {
+    for arguments in
+        [json!({}), json!({"context": "c", "mode": "fast"}), json!({"action": null, "claims": null})]
+    {
         let body = server.failure("check", &arguments);
         assert_eq!(body["error"], "bad_request");
         let message = body["message"].as_str().unwrap();

@@ -52,7 +52,13 @@ fn junk_lines_are_survived() {
 #[test]
 fn junk_before_the_handshake_is_survived() {
     let api = Api::start_default();
-    for junk in ["hello\n", "\n", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n", "[]\n"] {
+    for junk in [
+        "hello\n",
+        "\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n",
+        "[]\n",
+    ] {
         let mut server = Launch::on(&api).spawn();
         server.send_raw(junk.as_bytes());
         assert_eq!(server.initialize("2025-11-25")["serverInfo"]["name"], "kaval", "{junk:?}");
@@ -63,7 +69,11 @@ fn junk_before_the_handshake_is_survived() {
 #[test]
 fn nesting_beyond_reason_is_survived() {
     let (_api, mut server) = session();
-    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}1{}}}\n", "[".repeat(200_000), "]".repeat(200_000));
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}1{}}}\n",
+        "[".repeat(200_000),
+        "]".repeat(200_000)
+    );
     server.send_raw(deep.as_bytes());
     still_works(&mut server);
     let line = format!(
@@ -93,7 +103,8 @@ fn a_message_in_pieces_and_many_in_one_write_are_read() {
         server.send_raw(&[*byte]);
     }
     assert_eq!(server.response(50)["result"], json!({}));
-    let many: String = (100..400).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+    let many: String =
+        (100..400).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
     server.send_raw(many.as_bytes());
     for id in 100..400 {
         assert_eq!(server.response(id)["result"], json!({}));
@@ -110,7 +121,11 @@ fn an_oversized_call_is_dropped_with_an_error_under_its_id() {
     server.send_raw(line.as_bytes());
     let answer = server.response(4001);
     assert!(answer["error"]["code"].is_i64(), "{answer:.300}");
-    assert!(answer["error"]["message"].as_str().unwrap().contains(&MAX_LINE_BYTES.to_string()) || answer["error"]["message"].as_str().unwrap().contains("MiB"), "{answer}");
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains(&MAX_LINE_BYTES.to_string())
+            || answer["error"]["message"].as_str().unwrap().contains("MiB"),
+        "{answer}"
+    );
     assert_eq!(api.count(), 0);
     still_works(&mut server);
 }
@@ -168,7 +183,13 @@ fn unknown_methods_are_32601() {
 #[test]
 fn misshapen_params_are_32602() {
     let (_api, mut server) = session();
-    for params in [json!(7), json!({}), json!({"name": 7}), json!({"name": "check", "arguments": []}), json!({"name": "check", "arguments": "x"})] {
+    for params in [
+        json!(7),
+        json!({}),
+        json!({"name": 7}),
+        json!({"name": "check", "arguments": []}),
+        json!({"name": "check", "arguments": "x"}),
+    ] {
         let answer = server.request("tools/call", &params);
         let refused = answer["error"]["code"] == -32602
             || answer["error"]["code"] == -32600

@@ -24,9 +24,8 @@ fn a_thousand_calls_at_once_are_each_answered_with_their_own_body() {
         .after(Duration::from_millis(20))
     });
     let mut server = Launch::on(&api).open();
-    let ids: Vec<u64> = (0..1000)
-        .map(|number| server.begin("check", &json!({"action": format!("call {number}")})))
-        .collect();
+    let ids: Vec<u64> =
+        (0..1000).map(|number| server.begin("check", &json!({"action": format!("call {number}")}))).collect();
     for (number, id) in ids.into_iter().enumerate() {
         let text = server.success_of(id);
         assert!(text.contains(&format!("\"call {number}\"")), "{number}: {text}");
@@ -66,7 +65,10 @@ fn beyond_the_waiting_room_calls_are_told_so_at_once() {
     let kinds: HashSet<&String> = codes.iter().collect();
     assert_eq!(overloaded, over, "{kinds:?}");
     // The waiting ones end inside their own deadline, not one deadline after another.
-    assert!(codes.iter().filter(|code| *code == "timeout").count() == MAX_UPSTREAM + MAX_WAITING, "{kinds:?}");
+    assert!(
+        codes.iter().filter(|code| *code == "timeout").count() == MAX_UPSTREAM + MAX_WAITING,
+        "{kinds:?}"
+    );
     assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
     assert!(api.count() <= MAX_UPSTREAM * 2, "{} requests", api.count());
 }

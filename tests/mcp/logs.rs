@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use crate::harness::{Launch, PATIENCE};
 
 fn failing() -> Api {
-    Api::start(|_| Reply::error(503, "unavailable", "later\nagain \u{1b}[31m").header("x-request-id", "req-5521"))
+    Api::start(|_| {
+        Reply::error(503, "unavailable", "later\nagain \u{1b}[31m").header("x-request-id", "req-5521")
+    })
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde_json::Value;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn read(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn json(name: &str) -> Value {
@@ -18,7 +19,10 @@ fn json(name: &str) -> Value {
 #[test]
 fn server_json_names_this_version_and_fits_the_registry() {
     let manifest = json("server.json");
-    assert_eq!(manifest["$schema"], "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json");
+    assert_eq!(
+        manifest["$schema"],
+        "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+    );
     assert_eq!(manifest["name"], "io.github.kaval-mcp/kaval-mcp");
     assert_eq!(manifest["version"], VERSION);
     let description = manifest["description"].as_str().unwrap();
@@ -71,7 +75,8 @@ fn the_sample_configuration_starts_the_binary_with_a_key() {
 #[test]
 fn smithery_starts_over_stdio_and_keeps_the_key_optional_for_listing() {
     let text = read("smithery.yaml");
-    for part in ["type: stdio", "configSchema:", "commandFunction:", "exampleConfig:", "command: 'kaval-mcp'"] {
+    for part in ["type: stdio", "configSchema:", "commandFunction:", "exampleConfig:", "command: 'kaval-mcp'"]
+    {
         assert!(text.contains(part), "{part} is missing");
     }
 }
@@ -79,7 +84,9 @@ fn smithery_starts_over_stdio_and_keeps_the_key_optional_for_listing() {
 #[test]
 fn the_guide_names_every_tool_and_every_variable() {
     let guide = read("docs/mcp-server.md");
-    for tool in ["check", "get_receipt", "add_source", "list_sources", "remove_source", "report_outcome", "verify"] {
+    for tool in
+        ["check", "get_receipt", "add_source", "list_sources", "remove_source", "report_outcome", "verify"]
+    {
         assert!(guide.contains(&format!("`{tool}`")), "{tool}");
     }
     let help = crate::harness::Launch::bare().arg("--help").run().stdout;

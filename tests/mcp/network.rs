@@ -164,7 +164,11 @@ fn proxy_credentials_go_to_the_proxy_alone() {
     let (result, server) = call(tls.trusting("https://api.kaval.test").env("HTTPS_PROXY", &url));
     assert_ne!(result["isError"], true, "{result} {}", server.stderr());
     // user:p@ss
-    assert!(proxy.heads()[0].to_lowercase().contains("proxy-authorization: basic dxnlcjpwqhnz"), "{:?}", proxy.heads());
+    assert!(
+        proxy.heads()[0].to_lowercase().contains("proxy-authorization: basic dxnlcjpwqhnz"),
+        "{:?}",
+        proxy.heads()
+    );
     assert!(api.requests()[0].header("proxy-authorization").is_none());
 }
 
@@ -186,7 +190,11 @@ fn no_proxy_names_hosts_suffixes_and_networks() {
         assert!(proxy.heads().is_empty(), "{list}: went through the proxy");
     }
     let proxy = Proxy::start(api.address(), None);
-    let (_, _) = call(tls.trusting("https://api.kaval.test").env("HTTPS_PROXY", &proxy.url()).env("NO_PROXY", "kaval.example,10.0.0.0/8"));
+    let (_, _) = call(
+        tls.trusting("https://api.kaval.test")
+            .env("HTTPS_PROXY", &proxy.url())
+            .env("NO_PROXY", "kaval.example,10.0.0.0/8"),
+    );
     assert_eq!(proxy.heads().len(), 1, "another name still goes through the proxy");
 }
 

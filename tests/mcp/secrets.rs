@@ -18,7 +18,14 @@ fn search(what: &str, text: &str) {
 #[test]
 fn the_key_is_in_no_output_at_trace_level() {
     let replies: [fn() -> Reply; 8] = [
-        || Reply::new(200, format!("{{\"decision\":\"ALLOW\",\"echo\":\"{CANARY}\",\"receipt\":{{\"k\":\"{CANARY}\"}},\"sources\":[\"{CANARY}\"]}}")),
+        || {
+            Reply::new(
+                200,
+                format!(
+                    "{{\"decision\":\"ALLOW\",\"echo\":\"{CANARY}\",\"receipt\":{{\"k\":\"{CANARY}\"}},\"sources\":[\"{CANARY}\"]}}"
+                ),
+            )
+        },
         || Reply::error(401, "unauthorized", &format!("the key {CANARY} is not known")),
         || Reply::error(400, CANARY, "Bearer kv_live_canary-8842-never-print-me"),
         || Reply::new(500, format!("<html>{CANARY}</html>")),
@@ -65,7 +72,9 @@ fn an_escaped_echo_of_the_key_is_masked_too() {
 
 #[test]
 fn the_key_is_in_no_help_and_no_start_up_error() {
-    for arguments in [vec!["--help"], vec!["--version"], vec!["tools", "--json"], vec!["--no-such"], vec!["tools"]] {
+    for arguments in
+        [vec!["--help"], vec!["--version"], vec!["tools", "--json"], vec!["--no-such"], vec!["tools"]]
+    {
         let mut launch = Launch::bare().env("KAVAL_API_KEY", CANARY).env("KAVAL_LOG", "trace");
         for argument in arguments {
             launch = launch.arg(argument);
@@ -74,7 +83,11 @@ fn the_key_is_in_no_help_and_no_start_up_error() {
         search("stdout", &finished.stdout);
         search("stderr", &finished.stderr);
     }
-    let finished = Launch::bare().env("KAVAL_API_KEY", CANARY).env("KAVAL_BASE_URL", "junk").env("KAVAL_LOG", "trace").run();
+    let finished = Launch::bare()
+        .env("KAVAL_API_KEY", CANARY)
+        .env("KAVAL_BASE_URL", "junk")
+        .env("KAVAL_LOG", "trace")
+        .run();
     search("stderr", &finished.stderr);
 }
 
@@ -83,7 +96,9 @@ fn a_key_from_a_file_is_as_secret() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key");
     fs::write(&file, CANARY).unwrap();
-    let api = Api::start(|request| Reply::error(401, "unauthorized", request.header("authorization").unwrap_or("none")));
+    let api = Api::start(|request| {
+        Reply::error(401, "unauthorized", request.header("authorization").unwrap_or("none"))
+    });
     let mut server = Launch::on(&api)
         .without("KAVAL_API_KEY")
         .env_path("KAVAL_API_KEY_FILE", &file)
@@ -100,7 +115,10 @@ fn arguments_stay_out_of_the_log_below_debug() {
     let api = Api::start(|_| Reply::error(500, "internal", "no"));
     for level in ["warn", "info"] {
         let mut server = Launch::on(&api).env("KAVAL_LOG", level).open();
-        server.failure("check", &json!({"action": "wire the private-argument-77 amount", "unknown": "private-argument-77"}));
+        server.failure(
+            "check",
+            &json!({"action": "wire the private-argument-77 amount", "unknown": "private-argument-77"}),
+        );
         assert!(!server.stderr().contains("private-argument-77"), "{level}: {}", server.stderr());
     }
 }

@@ -103,7 +103,8 @@ fn a_signal_while_idle_ends_with_0() {
 fn a_reader_that_went_away_ends_the_process() {
     let api = Api::start_default();
     let mut command = Launch::on(&api).into_command();
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
@@ -139,7 +140,8 @@ fn running_calls_are_dropped_when_the_parent_is_gone() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.stdout.take().unwrap()), &mut line)
+        .unwrap();
     let pid: i32 = line.trim().parse().unwrap();
     assert!(api.wait_for_requests(1, PATIENCE));
     let start = Instant::now();

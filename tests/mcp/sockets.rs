@@ -73,9 +73,12 @@ fn files_as_stdin_and_stdout_work() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in");
     let script = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#, "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n",
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_sources","arguments":{}}}"#, "\n"
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_sources","arguments":{}}}"#,
+        "\n"
     );
     std::fs::write(&input, script).unwrap();
     let output = folder.path().join("out");

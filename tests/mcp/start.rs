@@ -39,7 +39,8 @@ fn slashes_and_prefixes_of_the_base_url_lead_to_the_same_path() {
 #[test]
 fn surrounding_space_of_the_base_url_is_no_part_of_it() {
     let api = Api::start_default();
-    let mut server = Launch::bare().env("KAVAL_API_KEY", KEY).env("KAVAL_BASE_URL", &format!(" {}\n", api.url())).open();
+    let mut server =
+        Launch::bare().env("KAVAL_API_KEY", KEY).env("KAVAL_BASE_URL", &format!(" {}\n", api.url())).open();
     server.success("list_sources", &json!({}));
 }
 
@@ -93,7 +94,13 @@ fn http_to_another_host_needs_to_be_allowed() {
             .run();
         assert_eq!(finished.status.code(), Some(0), "{url}: {}", finished.stderr);
     }
-    for url in ["http://localhost:1", "http://127.0.0.1:1", "http://127.9.9.9", "http://[::1]:1", "https://a.example"] {
+    for url in [
+        "http://localhost:1",
+        "http://127.0.0.1:1",
+        "http://127.9.9.9",
+        "http://[::1]:1",
+        "https://a.example",
+    ] {
         let finished = Launch::bare().env("KAVAL_API_KEY", KEY).env("KAVAL_BASE_URL", url).run();
         assert_eq!(finished.status.code(), Some(0), "{url}: {}", finished.stderr);
     }

@@ -9,10 +9,7 @@ fn answered(status: u16, body: &str) -> Vec<(&'static str, Value)> {
     let reply = Reply::new(status, body.to_owned());
     let api = Api::start(move |_| reply.clone());
     let mut server = Launch::on(&api).open();
-    good_calls()
-        .into_iter()
-        .map(|(tool, arguments)| (tool, server.failure(tool, &arguments)))
-        .collect()
+    good_calls().into_iter().map(|(tool, arguments)| (tool, server.failure(tool, &arguments))).collect()
 }
 
 /// Every tool gives `code`, `message` and `status` for this answer.
@@ -106,7 +103,12 @@ fn a_retired_tool_names_its_successor() {
         }
     }
     // Any other 410 is an ordinary answer.
-    expect(410, r#"{"error":{"code":"tool_retired","message":"structured"}}"#, "tool_retired", Some("structured"));
+    expect(
+        410,
+        r#"{"error":{"code":"tool_retired","message":"structured"}}"#,
+        "tool_retired",
+        Some("structured"),
+    );
     expect(410, r#"{"error":"gone"}"#, "gone", None);
 }
 

@@ -15,18 +15,17 @@ fn arguments() -> Value {
 }
 
 fn keys(api: &Api) -> Vec<String> {
-    api.requests()
-        .iter()
-        .map(|request| request.header("idempotency-key").unwrap().to_owned())
-        .collect()
+    api.requests().iter().map(|request| request.header("idempotency-key").unwrap().to_owned()).collect()
 }
 
 /// Answers the first request with `first`, every later one normally.
 fn then_fine(first: Reply) -> Api {
     let seen = AtomicUsize::new(0);
-    Api::start(move |request| {
-        if seen.fetch_add(1, Ordering::SeqCst) == 0 { first.clone() } else { default_reply(request) }
-    })
+    Api::start(
+        move |request| {
+            if seen.fetch_add(1, Ordering::SeqCst) == 0 { first.clone() } else { default_reply(request) }
+        },
+    )
 }
 
 #[test]
@@ -36,7 +35,11 @@ fn commit_then_reset_is_one_charge_under_one_key() {
     let api = Api::start(move |request: &Request| {
         // As the API does: the first sight of a key charges, a known key gives the stored answer.
         charged.lock().unwrap().insert(request.header("idempotency-key").unwrap().to_owned());
-        if seen.fetch_add(1, Ordering::SeqCst) == 0 { Reply::fault(Fault::Reset) } else { default_reply(request) }
+        if seen.fetch_add(1, Ordering::SeqCst) == 0 {
+            Reply::fault(Fault::Reset)
+        } else {
+            default_reply(request)
+        }
     });
     let mut server = Launch::on(&api).open();
     server.success("verify", &arguments());
@@ -93,7 +96,11 @@ fn the_three_pending_codes_are_asked_again_once() {
         let body = server.failure("verify", &arguments());
         assert_eq!(body["error"], code);
         assert_eq!(body["status"], status);
-        let sent: Vec<String> = api.requests().iter().map(|request| request.header("idempotency-key").unwrap().to_owned()).collect();
+        let sent: Vec<String> = api
+            .requests()
+            .iter()
+            .map(|request| request.header("idempotency-key").unwrap().to_owned())
+            .collect();
         assert_eq!(sent.len(), 2, "{code}");
         assert_eq!(body["idempotency_key"], sent[0], "{code}");
     }
@@ -101,7 +108,13 @@ fn the_three_pending_codes_are_asked_again_once() {
 
 #[test]
 fn other_statuses_are_final_and_show_no_key() {
-    for (status, code) in [(400, "bad_request"), (402, "insufficient_balance"), (409, "conflict"), (500, "internal"), (503, "unavailable")] {
+    for (status, code) in [
+        (400, "bad_request"),
+        (402, "insufficient_balance"),
+        (409, "conflict"),
+        (500, "internal"),
+        (503, "unavailable"),
+    ] {
         let api = Api::start(move |_| Reply::error(status, code, "no"));
         let mut server = Launch::on(&api).open();
         let body = server.failure("verify", &arguments());
@@ -127,10 +140,8 @@ fn two_lost_answers_are_ambiguous_with_the_key() {
 
 #[test]
 fn an_unreachable_api_is_ambiguous_for_verify() {
-    let mut server = Launch::bare()
-        .env("KAVAL_API_KEY", "k")
-        .env("KAVAL_BASE_URL", "http://127.0.0.1:9")
-        .open();
+    let mut server =
+        Launch::bare().env("KAVAL_API_KEY", "k").env("KAVAL_BASE_URL", "http://127.0.0.1:9").open();
     let body = server.failure("verify", &arguments());
     assert_eq!(body["error"], "request_ambiguous");
     assert!(body["idempotency_key"].is_string());

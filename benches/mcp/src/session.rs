@@ -34,10 +34,7 @@ impl Subject {
                 let (name, program) = words[0].split_once('=').unwrap();
                 let mut command = vec![program.to_owned()];
                 command.extend_from_slice(&words[1..]);
-                Self {
-                    name: name.to_owned(),
-                    command,
-                }
+                Self { name: name.to_owned(), command }
             })
             .collect()
     }
@@ -87,13 +84,8 @@ impl Session {
                 (child, Box::new(input), Box::new(output))
             }
         };
-        let mut session = Self {
-            child,
-            input: Some(input),
-            output,
-            buffer: vec![0; BUFFER_BYTES],
-            next_id: 1,
-        };
+        let mut session =
+            Self { child, input: Some(input), output, buffer: vec![0; BUFFER_BYTES], next_id: 1 };
         session.write(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n");
         session.read_lines();
         session.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");

@@ -39,7 +39,8 @@ pub fn default_reply(request: &Request) -> Reply {
 pub fn pad_check(bytes: usize) -> String {
     let mut body = check();
     let missing = bytes.saturating_sub(body.to_string().len());
-    body["facts"][0]["text"] = Value::String("The travel policy pays within 45 days. ".repeat(missing / 39 + 1));
+    body["facts"][0]["text"] =
+        Value::String("The travel policy pays within 45 days. ".repeat(missing / 39 + 1));
     body.to_string()
 }
 

@@ -60,11 +60,7 @@ pub fn controlled() -> (Handler, Arc<OnceLock<Api>>) {
             return control(&mut desk, request, aborted);
         }
         desk.seen.push(describe(request));
-        let Some(at) = desk
-            .queue
-            .iter()
-            .position(|queued| request.path().starts_with(&queued.path))
-        else {
+        let Some(at) = desk.queue.iter().position(|queued| request.path().starts_with(&queued.path)) else {
             return default_reply(request);
         };
         reply(desk.queue.remove(at), request)
@@ -79,10 +75,7 @@ fn control(desk: &mut Desk, request: &Request, aborted: usize) -> Reply {
             Reply::new(200, body.to_string())
         }
         "DELETE" => {
-            *desk = Desk {
-                aborted_before: aborted,
-                ..Desk::default()
-            };
+            *desk = Desk { aborted_before: aborted, ..Desk::default() };
             Reply::new(200, "{}")
         }
         _ => match serde_json::from_slice::<Script>(&request.body) {
@@ -114,14 +107,10 @@ fn reply(queued: Queued, request: &Request) -> Reply {
     reply.delay = Duration::from_millis(queued.delay_ms);
     reply.fault = match queued.fault.as_str() {
         "close" => Fault::Close,
-        "cut" => Fault::Cut {
-            after: queued.after,
-        },
+        "cut" => Fault::Cut { after: queued.after },
         "hang" => Fault::Hang,
         "reset" => Fault::Reset,
-        "stall" => Fault::Stall {
-            after: queued.after,
-        },
+        "stall" => Fault::Stall { after: queued.after },
         _ => Fault::None,
     };
     reply

@@ -113,12 +113,7 @@ fn head(out: &mut Vec<u8>, reply: &Reply) {
     out.push(b' ');
     out.extend_from_slice(reason.as_bytes());
     out.extend_from_slice(b"\r\n");
-    let named = |name: &str| {
-        reply
-            .headers
-            .iter()
-            .any(|(key, _)| key.eq_ignore_ascii_case(name))
-    };
+    let named = |name: &str| reply.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
     if !named("content-type") {
         out.extend_from_slice(b"content-type: application/json\r\n");
     }
@@ -182,29 +177,14 @@ async fn read_request<S: Stream>(
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let value_of = |name: &str| {
-        headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
-    };
+    let value_of = |name: &str| headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let body = if value_of("transfer-encoding").is_some_and(|value| value.contains("chunked")) {
         read_chunks(stream, buffer).await?
     } else {
-        let length = value_of("content-length")
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(0);
+        let length = value_of("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
         take(stream, buffer, length).await?
     };
-    Ok(Some(Request {
-        at: Instant::now(),
-        method,
-        target,
-        headers,
-        body,
-        connection,
-        http2: false,
-    }))
+    Ok(Some(Request { at: Instant::now(), method, target, headers, body, connection, http2: false }))
 }
 
 async fn read_chunks<S: Stream>(stream: &mut S, buffer: &mut Vec<u8>) -> io::Result<Vec<u8>> {
@@ -230,11 +210,7 @@ async fn read_chunks<S: Stream>(stream: &mut S, buffer: &mut Vec<u8>) -> io::Res
     }
 }
 
-async fn take<S: Stream>(
-    stream: &mut S,
-    buffer: &mut Vec<u8>,
-    length: usize,
-) -> io::Result<Vec<u8>> {
+async fn take<S: Stream>(stream: &mut S, buffer: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
     while buffer.len() < length {
         if stream.read_buf(buffer).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -244,7 +220,5 @@ async fn take<S: Stream>(
 }
 
 fn find(buffer: &[u8], needle: &[u8]) -> Option<usize> {
-    buffer
-        .windows(needle.len())
-        .position(|window| window == needle)
+    buffer.windows(needle.len()).position(|window| window == needle)
 }

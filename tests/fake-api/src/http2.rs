@@ -55,19 +55,15 @@ pub(crate) async fn serve(stream: TlsStream<TcpStream>, number: usize, state: Ar
                 connection: number,
                 http2: true,
             });
-            let mut watch = Watch {
-                state: &state,
-                finished: false,
-            };
+            let mut watch = Watch { state: &state, finished: false };
             tokio::time::sleep(reply.delay).await;
             if reply.fault != Fault::None {
                 // Only hanging is offered here: byte-exact faults are what the HTTP/1.1 side is for.
                 std::future::pending::<()>().await;
             }
             watch.finished = true;
-            let mut response = http::Response::builder()
-                .status(reply.status)
-                .header("content-type", "application/json");
+            let mut response =
+                http::Response::builder().status(reply.status).header("content-type", "application/json");
             for (name, value) in &reply.headers {
                 response = response.header(name, value);
             }

@@ -5,10 +5,7 @@
 //! its headers and body, and so is the moment its peer went away.
 //!
 //! It checks no argument: what a client sends is for the test to judge.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test bed that cannot start should say so at once"
-)]
+#![allow(clippy::unwrap_used, reason = "a test bed that cannot start should say so at once")]
 
 mod bodies;
 mod control;
@@ -56,10 +53,7 @@ impl Request {
     /// First value of the header with this lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The body as text; a body that is not UTF-8 fails the test.
@@ -170,13 +164,7 @@ impl Api {
     /// If no port can be bound.
     #[must_use]
     pub fn start(handler: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(
-            Arc::new(handler),
-            Recording::Keep,
-            IpAddr::V4(Ipv4Addr::LOCALHOST),
-            0,
-            None,
-        )
+        Self::launch(Arc::new(handler), Recording::Keep, IpAddr::V4(Ipv4Addr::LOCALHOST), 0, None)
     }
 
     /// Starts with the everyday answer of every route.
@@ -230,17 +218,10 @@ impl Api {
         let address = listener.local_addr().unwrap();
         let shared = Arc::clone(&state);
         thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(accept(listener, shared, tls));
         });
-        Self {
-            address,
-            scheme,
-            state,
-        }
+        Self { address, scheme, state }
     }
 
     /// Where it listens.
@@ -313,11 +294,7 @@ pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
-async fn accept(
-    listener: std::net::TcpListener,
-    state: Arc<State>,
-    tls: Option<Arc<rustls::ServerConfig>>,
-) {
+async fn accept(listener: std::net::TcpListener, state: Arc<State>, tls: Option<Arc<rustls::ServerConfig>>) {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let acceptor = tls.map(tokio_rustls::TlsAcceptor::from);
     loop {

@@ -32,10 +32,7 @@ impl Proxy {
         let heads = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&heads);
         thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
                 let listener = TcpListener::from_std(listener).unwrap();
                 while let Ok((stream, _)) = listener.accept().await {
@@ -77,16 +74,12 @@ async fn relay(
     }
     lock(&heads).push(String::from_utf8_lossy(&head).into_owned());
     if let Some(line) = refusal {
-        let _ = client
-            .write_all(format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n").as_bytes())
-            .await;
+        let _ = client.write_all(format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n").as_bytes()).await;
         return;
     }
     let Ok(mut server) = TcpStream::connect(upstream).await else {
         return;
     };
-    let _ = client
-        .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        .await;
+    let _ = client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await;
     let _ = copy_bidirectional(&mut client, &mut server).await;
 }

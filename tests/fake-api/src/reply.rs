@@ -46,13 +46,7 @@ impl Reply {
     /// An answer with this status and JSON (or any) text.
     #[must_use]
     pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: body.into(),
-            delay: Duration::ZERO,
-            fault: Fault::None,
-        }
+        Self { status, headers: Vec::new(), body: body.into(), delay: Duration::ZERO, fault: Fault::None }
     }
 
     /// The API's error envelope.

@@ -37,15 +37,10 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "private test authority");
+        params.distinguished_name.push(DnType::CommonName, "private test authority");
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
-        Self {
-            issuer: Issuer::new(params, key),
-            pem,
-        }
+        Self { issuer: Issuer::new(params, key), pem }
     }
 
     /// Its certificate, for `SSL_CERT_FILE`.
