@@ -144,10 +144,10 @@ pub struct Failure {
     issues_omitted: usize,
     /// For the log only.
     #[serde(skip)]
-    request_id: Option<String>,
+    request_id: Option<Box<str>>,
     /// For the log only.
     #[serde(skip)]
-    detail: Option<String>,
+    detail: Option<Box<str>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
@@ -202,7 +202,7 @@ impl Failure {
     pub fn with_cause(mut self, cause: &Self) -> Self {
         self.status = None;
         self.request_id.clone_from(&cause.request_id);
-        self.detail = Some(cause.to_json());
+        self.detail = Some(cause.to_json().into());
         self
     }
 
@@ -274,8 +274,9 @@ impl From<CallError> for Failure {
                 idempotency_key,
                 ..
             } => Self {
-                code: code.map_or(Cow::Borrowed(Code::RequestFailed.as_str()), Cow::Owned),
-                message: message.map(Cow::Owned),
+                code: code
+                    .map_or(Cow::Borrowed(Code::RequestFailed.as_str()), |code| Cow::Owned(code.into())),
+                message: message.map(|message| Cow::Owned(message.into())),
                 status: Some(status),
                 idempotency_key: idempotency_key.map(|key| key.as_str().to_owned()),
                 retry_after_seconds,
@@ -283,7 +284,7 @@ impl From<CallError> for Failure {
                 ..Self::default()
             },
             CallError::Ambiguous { idempotency_key, cause } => Self {
-                detail: Some(cause.to_string()),
+                detail: Some(cause.to_string().into()),
                 ..Self::ambiguous(idempotency_key.as_str().to_owned())
             },
             CallError::Timeout { deadline } => Self::new(
@@ -315,7 +316,7 @@ impl From<CallError> for Failure {
                  server in the MCP client's configuration, and restart it",
             ),
             other => Self {
-                detail: Some(other.to_string()),
+                detail: Some(other.to_string().into()),
                 code: Code::Internal.as_str().into(),
                 ..Self::default()
             },
@@ -373,8 +374,8 @@ mod tests {
     fn api(status: u16, code: Option<&str>, message: Option<&str>) -> CallError {
         CallError::Api {
             status,
-            code: code.map(str::to_owned),
-            message: message.map(str::to_owned),
+            code: code.map(Box::from),
+            message: message.map(Box::from),
             retry_after_seconds: None,
             request_id: None,
             idempotency_key: None,
@@ -410,7 +411,7 @@ mod tests {
 
     #[test]
     fn details_of_the_inside_stay_out_of_the_answer() {
-        let error = CallError::Unreachable { stage: Stage::Dns, detail: "secret-host.internal".to_owned() };
+        let error = CallError::Unreachable { stage: Stage::Dns, detail: "secret-host.internal".into() };
         let failure = Failure::from(error);
         assert!(failure.to_json().contains(r#""stage":"dns""#));
         assert!(!failure.to_json().contains("secret-host"));

@@ -1,5 +1,6 @@
 //! The server core: lifecycle, listing, and the life of one call. It knows no tool by name.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -140,7 +141,7 @@ impl Server {
             })),
         };
         let Some(outcome) = self.attend(running, &call.progress, context.started(), cancelled).await else {
-            log_cancelled(&call, context.started());
+            log_cancelled(&inner.client, &call, context.started());
             return None;
         };
         let (json, kind) = match outcome.result {
@@ -150,11 +151,15 @@ impl Server {
                 (failure.to_json(), Outcome::Failure)
             }
         };
-        let json = match self.0.client.config().api_key.as_ref().map(|key| key.redact_json(&json)) {
-            Some(std::borrow::Cow::Owned(masked)) => masked,
-            _ => json,
+        let json = match self.0.client.redact_json(&json) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => json,
         };
-        Some(Finished { json, outcome: kind, ignored: outcome.ignored })
+        let mut ignored = outcome.ignored;
+        for name in &mut ignored.names {
+            *name = self.0.client.redact(name).into_owned();
+        }
+        Some(Finished { json, outcome: kind, ignored })
     }
 
     /// Waits for a call, and says from time to time that it is still running.
@@ -202,10 +207,7 @@ impl Server {
     }
 
     fn log_failure(&self, call: &Call<'_>, failure: &Failure, started: Instant) {
-        let mask = |text: &str| match &self.0.client.config().api_key {
-            Some(key) => key.redact(text).into_owned(),
-            None => text.to_owned(),
-        };
+        let mask = |text: &str| self.0.client.redact(text).into_owned();
         tracing::error!(
             tool = %mask(&crate::arguments::shown_name(call.tool)),
             code = %mask(failure.code()),
@@ -218,9 +220,9 @@ impl Server {
     }
 }
 
-fn log_cancelled(call: &Call<'_>, started: Instant) {
+fn log_cancelled(client: &Client, call: &Call<'_>, started: Instant) {
     tracing::error!(
-        tool = %crate::arguments::shown_name(call.tool),
+        tool = %client.redact(&crate::arguments::shown_name(call.tool)),
         code = "cancelled",
         elapsed_ms = elapsed_ms(started),
         "[kaval-mcp] tool error:"

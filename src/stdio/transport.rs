@@ -327,7 +327,7 @@ impl Intake<'_> {
                 // rmcp checks that everything a modern request owes is there.
                 full_meta = Some(
                     serde_json::from_str::<RequestMetaObject>(raw)
-                        .map_err(|error| invalid_params(format!("`_meta` cannot be read: {error}")))?,
+                        .map_err(|_| invalid_params("`_meta` must be an object"))?,
                 );
             }
         }
@@ -412,8 +412,10 @@ fn typed(
         }
         "initialize" => {
             let raw = raw_params.ok_or_else(|| invalid_params("`params` is missing"))?;
-            let params = serde_json::from_str::<InitializeRequestParams>(raw.get())
-                .map_err(|error| invalid_params(format!("`params` cannot be read: {error}")))?;
+            let params = serde_json::from_str::<InitializeRequestParams>(raw.get()).map_err(|_| {
+                // What serde says may repeat what was given.
+                invalid_params("`params` must hold `protocolVersion`, `capabilities` and `clientInfo`")
+            })?;
             Ok(ClientRequest::InitializeRequest(InitializeRequest::new(params)))
         }
         "ping" => Ok(ClientRequest::PingRequest(PingRequest::default())),
