@@ -58,7 +58,7 @@ def connect(mode, **env):
     API.reset()
     parameters = StdioServerParameters(
         command=os.environ["KAVAL_MCP_BIN"],
-        env={"KAVAL_API_KEY": "kv_live_sdk_test", "KAVAL_BASE_URL": API.url, **env},
+        env={"KAVAL_API_KEY": "kv_live_sdk_test", "KAVAL_BASE_URL": API.url, "KAVAL_LOG": "off", **env},
     )
     return Client(parameters, mode=mode)
 
