@@ -12,12 +12,12 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, PROXY_AUTHORIZATION, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::MAX_RESPONSE_BYTES;
 use crate::config::{Config, ConfigError, MAX_DEADLINE, Warning};
 use crate::error::{BodyFault, CallError};
+use crate::json;
 use crate::request::{Auth, IdempotencyKey, Request};
 use crate::response::{Answer, Response, request_id, retry_after_seconds};
 use crate::retry::{Decision, Outcome, decide, is_ambiguous};
@@ -352,22 +352,23 @@ struct Envelope {
 }
 
 impl Envelope {
+    /// Reads what is there, each member by itself: an odd message must not cost the code.
     fn parse(body: &[u8]) -> Self {
-        let Ok(Value::Object(mut body)) = serde_json::from_slice(body) else { return Self::default() };
-        let text = |value: Option<Value>| match value {
-            Some(Value::String(text)) => Some(text.into()),
-            _ => None,
+        let Ok(body) = json::compact(body) else { return Self::default() };
+        let text = |object: &str, name| {
+            let value = json::member(object, name)?;
+            serde_json::from_str::<Box<str>>(value).ok()
         };
-        match body.remove("error") {
-            Some(Value::String(code)) => Self {
-                code: Some(code.into()),
+        match json::member(&body, "error") {
+            Some(error) if error.starts_with('"') => Self {
+                code: text(&body, "error"),
                 message: None,
-                replacement: text(body.remove("replacement")),
+                replacement: text(&body, "replacement"),
                 flat: true,
             },
-            Some(Value::Object(mut error)) => Self {
-                code: text(error.remove("code")),
-                message: text(error.remove("message")).filter(|m| !m.is_empty()),
+            Some(error) if error.starts_with('{') => Self {
+                code: text(error, "code"),
+                message: text(error, "message").filter(|m| !m.is_empty()),
                 replacement: None,
                 flat: false,
             },

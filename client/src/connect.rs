@@ -155,6 +155,7 @@ impl Shared {
                 io: Io::Plain(TokioIo::new(tcp)),
                 absolute_form: hop == Hop::Proxy,
                 h2: false,
+                unsent: false,
             });
         }
         let connector = self.tls().await?;
@@ -168,7 +169,7 @@ impl Shared {
             .map_err(|_| StageError::new(Stage::Tls, "the handshake does not end"))?
             .map_err(|e| StageError::new(Stage::Tls, e.to_string()))?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Conn { io: Io::Tls(Box::new(TokioIo::new(stream))), absolute_form: false, h2 })
+        Ok(Conn { io: Io::Tls(Box::new(TokioIo::new(stream))), absolute_form: false, h2, unsent: false })
     }
 }
 
@@ -296,6 +297,8 @@ pub(crate) struct Conn {
     io: Io,
     absolute_form: bool,
     h2: bool,
+    /// The peer does not take what was written: part of a request is still to be sent.
+    unsent: bool,
 }
 
 enum Io {
@@ -327,7 +330,9 @@ impl Read for Conn {
             Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_read(cx, buf),
         };
-        polled.map_err(|e| marked(Stage::Read, e))
+        // A reset is seen by whichever half is polled first.
+        let stage = if self.unsent { Stage::Send } else { Stage::Read };
+        polled.map_err(|e| marked(stage, e))
     }
 }
 
@@ -337,6 +342,7 @@ impl Write for Conn {
             Io::Plain(io) => Pin::new(io).poll_write(cx, buf),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_write(cx, buf),
         };
+        self.unsent = polled.is_pending();
         polled.map_err(|e| marked(Stage::Send, e))
     }
 
@@ -349,6 +355,7 @@ impl Write for Conn {
             Io::Plain(io) => Pin::new(io).poll_write_vectored(cx, bufs),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_write_vectored(cx, bufs),
         };
+        self.unsent = polled.is_pending();
         polled.map_err(|e| marked(Stage::Send, e))
     }
 
