@@ -18,6 +18,7 @@ use crate::MAX_RESPONSE_BYTES;
 use crate::config::{Config, ConfigError, MAX_DEADLINE, Warning};
 use crate::error::{BodyFault, CallError};
 use crate::json;
+use crate::proxy::ProxyKind;
 use crate::request::{Auth, IdempotencyKey, Request};
 use crate::response::{Answer, Response, request_id, retry_after_seconds};
 use crate::retry::{Decision, Outcome, decide, is_ambiguous};
@@ -92,6 +93,18 @@ impl Client {
     /// # Errors
     ///
     /// The [`ConfigError`] of [`Config::from_env`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use kaval_client::Client;
+    ///
+    /// // A program gives `&|name| std::env::var_os(name)`.
+    /// let (client, warnings) = Client::from_env(&|_| None)?;
+    /// assert_eq!(client.config().base_url.to_string(), "https://api.usekaval.com");
+    /// assert!(warnings.is_empty());
+    /// # Ok::<(), kaval_client::ConfigError>(())
+    /// ```
     pub fn from_env(lookup: &dyn Fn(&str) -> Option<OsString>) -> Result<(Self, Vec<Warning>), ConfigError> {
         Config::from_env(lookup).map(|(config, warnings)| (Self::new(config), warnings))
     }
@@ -243,9 +256,12 @@ impl Client {
         if let Some(value) = &request.traceparent {
             headers.insert(TRACEPARENT, value.clone());
         }
-        // Without a tunnel the proxy reads the request itself.
-        if let Some(value) =
-            config.proxy.as_ref().filter(|_| !config.base_url.is_https()).and_then(|p| p.authorization())
+        // Without a tunnel an HTTP proxy reads the request itself.
+        if let Some(value) = config
+            .proxy
+            .as_ref()
+            .filter(|proxy| !config.base_url.is_https() && proxy.kind() == ProxyKind::Http)
+            .and_then(|p| p.authorization())
         {
             headers.insert(PROXY_AUTHORIZATION, value.clone());
         }
