@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
-use kaval_client::{CallError, Client, Request, Response};
+use kaval_client::{Answer, CallError, Client, Request};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Code, Failure};
@@ -113,12 +113,12 @@ impl<'a> CallContext<'a> {
         self.started
     }
 
-    /// Sends one request within what is left of the call's deadline, when it is its turn.
+    /// Makes one call of the API within what is left of the call's deadline, when it is its turn.
     ///
     /// # Errors
     ///
     /// The failure as the agent reads it.
-    pub async fn send(&self, request: Request) -> Result<Response, Box<Failure>> {
+    pub async fn call(&self, request: Request) -> Result<Answer, Box<Failure>> {
         let key = request.idempotency_key.clone();
         let turned = match self.gate.enter(self.left()).await {
             Ok(_permit) => {
@@ -127,7 +127,7 @@ impl<'a> CallContext<'a> {
                     Turned::TooLate
                 } else {
                     let request = request.deadline(left).traceparent(self.traceparent.clone());
-                    return self.client.send(request).await.map_err(|error| Box::new(self.failure(error)));
+                    return self.client.call(request).await.map_err(|error| Box::new(self.failure(error)));
                 }
             }
             Err(turned) => turned,

@@ -197,15 +197,6 @@ impl Failure {
         self.code == Code::Timeout.as_str()
     }
 
-    /// Keeps what went wrong underneath, for the log.
-    #[must_use]
-    pub fn with_cause(mut self, cause: &Self) -> Self {
-        self.status = None;
-        self.request_id.clone_from(&cause.request_id);
-        self.detail = Some(cause.to_json().into());
-        self
-    }
-
     /// The code, ours or the API's.
     #[must_use]
     pub fn code(&self) -> &str {

@@ -4,7 +4,7 @@ use kaval_client::Request;
 use serde_json::json;
 
 use super::body::{Body, json_string};
-use super::{Tool, schema, whole_body};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::{Code, Failure};
 use crate::rules::{self, Text};
@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["kind", "locator", "name", "label", "intent", "scope_keys", "poll_interval_s"],
     define,
     request,
-    payload: whole_body,
+    only: None,
     on_timeout: "no answer inside the deadline; the source may have been added all the same: see list_sources before \
                  you retry",
 };

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use kaval_client::error::BodyFault;
-use kaval_client::{CallError, Request, Response, RetryClass};
+use kaval_client::request::{Kind, Promised};
+use kaval_client::{Request, RetryClass};
 use serde_json::json;
 
 use super::body::Body;
-use super::{Tool, claim, object, schema};
+use super::{Tool, claim, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::{Code, Failure};
 use crate::rules::{self, Text};
@@ -18,7 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["action", "context", "claims", "mode", "max_wait_ms", "origin_urls", "materiality", "as_of"],
     define,
     request,
-    payload,
+    only: None,
     on_timeout: "no verdict inside the deadline, so nothing is permitted: retry with mode `fast` (stored state only, no \
                  research) or a smaller max_wait_ms",
 };
@@ -146,22 +146,15 @@ fn request(mut arguments: Arguments<'_>, budgets: Budgets) -> Result<Request, Bo
     }
     arguments.finish()?;
     body.raw("max_wait_ms", &wait.unwrap_or(budgets.check_ms).to_string());
-    Ok(Request::post("/v1/check", body.finish()).retry(RetryClass::WaitOnce))
+    // An answer without a verdict is none, whatever its status.
+    Ok(Request::post("/v1/check", body.finish())
+        .retry(RetryClass::WaitOnce)
+        .promising(const { &[Promised { name: "decision", kind: Kind::String }] }))
 }
 
 fn text<'a>(arguments: &mut Arguments<'a>, name: &'static str) -> Option<Cow<'a, str>> {
     let raw = arguments.optional(name)?;
     ACTION.read(raw, &Path::argument(name), &mut arguments.issues)
-}
-
-/// A body without a verdict is no answer, whatever its status.
-fn payload(response: &Response) -> Result<String, CallError> {
-    let body = response.compact()?;
-    let decision = object(response, &body)?.get("decision").filter(|raw| raw.get().starts_with('"'));
-    if decision.is_none() {
-        return Err(response.invalid(BodyFault::MissingMember { name: "decision" }));
-    }
-    Ok(body)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `get_receipt`: the signed document behind a verdict.
 
-use kaval_client::{CallError, Request, Response};
+use kaval_client::Request;
+use kaval_client::request::{Kind, Promised};
 use serde_json::json;
 
-use super::{Tool, one_member, schema};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::Failure;
 use crate::rules;
@@ -14,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["receipt_id"],
     define,
     request,
-    payload,
+    only: Some("receipt"),
     on_timeout: "the receipt did not arrive inside the deadline: retry",
 };
 
@@ -42,11 +43,9 @@ fn request(mut arguments: Arguments<'_>, _: Budgets) -> Result<Request, Box<Fail
         .required("receipt_id")
         .and_then(|raw| rules::uuid(raw, &Path::argument("receipt_id"), &mut arguments.issues));
     arguments.finish()?;
-    Ok(Request::get("/v1/receipts").segment(&id.unwrap_or_default()))
-}
-
-fn payload(response: &Response) -> Result<String, CallError> {
-    one_member(response, "receipt", '{')
+    Ok(Request::get("/v1/receipts")
+        .segment(&id.unwrap_or_default())
+        .promising(const { &[Promised { name: "receipt", kind: Kind::Object }] }))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `list_sources`: what is being watched.
 
-use kaval_client::{CallError, Request, Response};
+use kaval_client::Request;
+use kaval_client::request::{Kind, Promised};
 use serde_json::json;
 
-use super::{Tool, one_member, schema};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::Failure;
 use crate::rules;
@@ -14,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["include_inactive"],
     define,
     request,
-    payload,
+    only: Some("sources"),
     on_timeout: "the list did not arrive inside the deadline: retry",
 };
 
@@ -42,12 +43,9 @@ fn request(mut arguments: Arguments<'_>, _: Budgets) -> Result<Request, Box<Fail
         .optional("include_inactive")
         .and_then(|raw| rules::boolean(raw, &Path::argument("include_inactive"), &mut arguments.issues));
     arguments.finish()?;
-    let request = Request::get("/v1/sources");
+    let request =
+        Request::get("/v1/sources").promising(const { &[Promised { name: "sources", kind: Kind::Array }] });
     Ok(if inactive == Some(true) { request.query("include_inactive", "true") } else { request })
-}
-
-fn payload(response: &Response) -> Result<String, CallError> {
-    one_member(response, "sources", '[')
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `facts`: check before acting, the receipts of checks, and the sources that facts are checked against.
 //!
-//! One file per tool. Each is a pure mapping: arguments to a request, response to a payload.
+//! One file per tool. Each is a pure mapping of arguments to a request; the answer is handed on.
 //!
 //! Source: MCP tool contract, sections A4 to A8.
 
@@ -15,9 +15,9 @@ mod report_outcome;
 mod schema;
 mod verify;
 
-use kaval_client::{CallError, Request, Response};
+use kaval_client::Request;
 
-use crate::arguments::{Arguments, RawObject};
+use crate::arguments::Arguments;
 use crate::call::CallContext;
 use crate::error::Failure;
 use crate::toolset::{Budgets, ToolDefinition, ToolFuture, ToolOutcome, Toolset};
@@ -29,13 +29,14 @@ pub const NAME: &str = "facts";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts;
 
-/// One tool: its definition and its two mappings.
+/// One tool: its definition, and how arguments become a request.
 struct Tool {
     name: &'static str,
     arguments: &'static [&'static str],
     define: fn(Budgets) -> ToolDefinition,
     request: fn(Arguments<'_>, Budgets) -> Result<Request, Box<Failure>>,
-    payload: fn(&Response) -> Result<String, CallError>,
+    /// The member of the answer that is the payload, under its own name; without one it is the whole body.
+    only: Option<&'static str>,
     /// What to tell an agent whose call ran out of time.
     on_timeout: &'static str,
 }
@@ -89,41 +90,15 @@ impl Toolset for Facts {
 }
 
 async fn run(tool: &Tool, request: Request, context: &CallContext<'_>) -> Result<String, Box<Failure>> {
-    let key = request.idempotency_key.clone();
-    let answered = match context.send(request).await {
-        Ok(response) => (tool.payload)(&response).map_err(Failure::from).map_err(|failure| match key {
-            // Something was done for this key, and only a repetition can tell what.
-            Some(key) => Failure::ambiguous(key.as_str().to_owned()).with_cause(&failure),
-            None => failure,
+    match context.call(request).await {
+        Ok(answer) => Ok(match tool.only {
+            None => answer.text,
+            // The request promised the member, so the client has seen it.
+            Some(name) => format!("{{\"{name}\":{}}}", answer.member(name).unwrap_or("null")),
         }),
-        Err(failure) => Err(*failure),
-    };
-    answered.map_err(|failure| {
-        Box::new(if failure.is_timeout() { failure.with_message(tool.on_timeout) } else { failure })
-    })
-}
-
-/// The whole body: an object.
-fn whole_body(response: &Response) -> Result<String, CallError> {
-    let body = response.compact()?;
-    object(response, &body)?;
-    Ok(body)
-}
-
-/// Reads a compact body as an object.
-fn object<'b>(response: &Response, body: &'b str) -> Result<RawObject<'b>, CallError> {
-    RawObject::parse(body).map_err(|_| response.invalid(kaval_client::error::BodyFault::NotObject))
-}
-
-/// One member of the body, under its own name. `open` is how its value must begin.
-fn one_member(response: &Response, name: &'static str, open: char) -> Result<String, CallError> {
-    let body = response.compact()?;
-    let object = object(response, &body)?;
-    let member = object
-        .get(name)
-        .filter(|raw| raw.get().starts_with(open))
-        .ok_or_else(|| response.invalid(kaval_client::error::BodyFault::MissingMember { name }))?;
-    Ok(format!("{{\"{name}\":{}}}", member.get()))
+        Err(failure) if failure.is_timeout() => Err(Box::new(failure.with_message(tool.on_timeout))),
+        Err(failure) => Err(failure),
+    }
 }
 
 #[cfg(test)]

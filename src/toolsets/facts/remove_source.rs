@@ -4,7 +4,7 @@ use kaval_client::Request;
 use kaval_client::request::RetryClass;
 use serde_json::json;
 
-use super::{Tool, schema, whole_body};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::Failure;
 use crate::rules;
@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["id"],
     define,
     request,
-    payload: whole_body,
+    only: None,
     on_timeout: "no answer inside the deadline; the source may be gone all the same: see list_sources before you retry",
 };
 

@@ -4,7 +4,7 @@ use kaval_client::Request;
 use serde_json::json;
 
 use super::body::Body;
-use super::{Tool, schema, whole_body};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Path};
 use crate::error::Failure;
 use crate::rules::{self, Text};
@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
     arguments: &["id", "kind", "note"],
     define,
     request,
-    payload: whole_body,
+    only: None,
     on_timeout: "no answer inside the deadline; the report may have arrived all the same",
 };
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::body::{Body, json_string};
-use super::{Tool, schema, whole_body};
+use super::{Tool, schema};
 use crate::arguments::{Arguments, Issues, Path, RawObject, shown_name};
 use crate::error::Failure;
 use crate::rules::{self, Text};
@@ -28,7 +28,7 @@ pub(super) const TOOL: Tool = Tool {
     ],
     define,
     request,
-    payload: whole_body,
+    only: None,
     on_timeout: "no answer inside the deadline",
 };
 
