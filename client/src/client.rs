@@ -12,12 +12,13 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, PROXY_AUTHORIZATION, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::MAX_RESPONSE_BYTES;
 use crate::config::{Config, ConfigError, MAX_DEADLINE, Warning};
 use crate::error::{BodyFault, CallError};
+use crate::json;
+use crate::proxy::ProxyKind;
 use crate::request::{Auth, IdempotencyKey, Request};
 use crate::response::{Answer, Response, request_id, retry_after_seconds};
 use crate::retry::{Decision, Outcome, decide, is_ambiguous};
@@ -92,6 +93,18 @@ impl Client {
     /// # Errors
     ///
     /// The [`ConfigError`] of [`Config::from_env`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use kaval_client::Client;
+    ///
+    /// // A program gives `&|name| std::env::var_os(name)`.
+    /// let (client, warnings) = Client::from_env(&|_| None)?;
+    /// assert_eq!(client.config().base_url.to_string(), "https://api.usekaval.com");
+    /// assert!(warnings.is_empty());
+    /// # Ok::<(), kaval_client::ConfigError>(())
+    /// ```
     pub fn from_env(lookup: &dyn Fn(&str) -> Option<OsString>) -> Result<(Self, Vec<Warning>), ConfigError> {
         Config::from_env(lookup).map(|(config, warnings)| (Self::new(config), warnings))
     }
@@ -243,9 +256,12 @@ impl Client {
         if let Some(value) = &request.traceparent {
             headers.insert(TRACEPARENT, value.clone());
         }
-        // Without a tunnel the proxy reads the request itself.
-        if let Some(value) =
-            config.proxy.as_ref().filter(|_| !config.base_url.is_https()).and_then(|p| p.authorization())
+        // Without a tunnel an HTTP proxy reads the request itself.
+        if let Some(value) = config
+            .proxy
+            .as_ref()
+            .filter(|proxy| !config.base_url.is_https() && proxy.kind() == ProxyKind::Http)
+            .and_then(|p| p.authorization())
         {
             headers.insert(PROXY_AUTHORIZATION, value.clone());
         }
@@ -352,22 +368,23 @@ struct Envelope {
 }
 
 impl Envelope {
+    /// Reads what is there, each member by itself: an odd message must not cost the code.
     fn parse(body: &[u8]) -> Self {
-        let Ok(Value::Object(mut body)) = serde_json::from_slice(body) else { return Self::default() };
-        let text = |value: Option<Value>| match value {
-            Some(Value::String(text)) => Some(text.into()),
-            _ => None,
+        let Ok(body) = json::compact(body) else { return Self::default() };
+        let text = |object: &str, name| {
+            let value = json::member(object, name)?;
+            serde_json::from_str::<Box<str>>(value).ok()
         };
-        match body.remove("error") {
-            Some(Value::String(code)) => Self {
-                code: Some(code.into()),
+        match json::member(&body, "error") {
+            Some(error) if error.starts_with('"') => Self {
+                code: text(&body, "error"),
                 message: None,
-                replacement: text(body.remove("replacement")),
+                replacement: text(&body, "replacement"),
                 flat: true,
             },
-            Some(Value::Object(mut error)) => Self {
-                code: text(error.remove("code")),
-                message: text(error.remove("message")).filter(|m| !m.is_empty()),
+            Some(error) if error.starts_with('{') => Self {
+                code: text(error, "code"),
+                message: text(error, "message").filter(|m| !m.is_empty()),
                 replacement: None,
                 flat: false,
             },

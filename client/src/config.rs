@@ -469,11 +469,11 @@ mod tests {
         let (one, two) = ("http://one:1", "http://two:2");
         assert_eq!(proxy(&[("HTTPS_PROXY", one), ("ALL_PROXY", two)]).as_deref(), Some(one));
         assert_eq!(proxy(&[("https_proxy", one), ("HTTPS_PROXY", two)]).as_deref(), Some(one));
-        assert_eq!(proxy(&[("HTTPS_PROXY", one), ("ALL_PROXY", "socks5://x")]).as_deref(), Some(one));
+        assert_eq!(proxy(&[("HTTPS_PROXY", one), ("ALL_PROXY", "socks4://x")]).as_deref(), Some(one));
         assert_eq!(proxy(&[("https_proxy", ""), ("all_proxy", two)]).as_deref(), Some(two));
         assert_eq!(proxy(&[("HTTP_PROXY", one)]), None);
         assert_eq!(proxy(&[("HTTPS_PROXY", one), ("no_proxy", "usekaval.com")]), None);
-        assert_eq!(proxy(&[("HTTPS_PROXY", "socks5://x"), ("NO_PROXY", "*")]), None);
+        assert_eq!(proxy(&[("HTTPS_PROXY", "socks4://x"), ("NO_PROXY", "*")]), None);
         let local = ("KAVAL_BASE_URL", "http://127.0.0.1:9");
         assert_eq!(proxy(&[local, ("ALL_PROXY", one), ("http_proxy", one)]), None);
         let plain = [("KAVAL_BASE_URL", "http://api.kaval.example"), ("KAVAL_ALLOW_HTTP", "1")];
@@ -482,7 +482,7 @@ mod tests {
             Some(one)
         );
         assert_eq!(proxy(&[plain[0], plain[1], ("HTTP_PROXY", one), ("HTTPS_PROXY", two)]), None);
-        let error = read(&[("ALL_PROXY", "socks5://user:canary@x")]).expect_err("refused");
+        let error = read(&[("ALL_PROXY", "socks4://user:canary@x")]).expect_err("refused");
         assert_eq!((error.code(), error.to_string().contains("ALL_PROXY")), ("invalid_proxy", true));
         assert!(!format!("{error} {error:?}").contains("canary"));
     }

@@ -13,6 +13,7 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::client::legacy::connect::proxy::SocksV5;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
@@ -26,7 +27,7 @@ use tower_service::Service;
 use crate::base_url::BaseUrl;
 use crate::config::Config;
 use crate::error::Stage;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, ProxyKind};
 use crate::tls;
 
 /// Longest wait for each step of making a connection. Half of what a patient TCP stack would take, and short of
@@ -113,13 +114,17 @@ impl Connector {
         let shared = self.shared;
         let base = &shared.base;
         let Some(proxy) = &shared.proxy else {
-            let tcp = dial(&mut self.tcp, base.scheme(), base.authority().clone()).await?;
+            let tcp = dial(&mut self.tcp, origin_uri(base.scheme(), base.authority().clone())?).await?;
             return shared.secured(tcp, Hop::Direct).await;
         };
         let through_proxy =
             |e: StageError| StageError::new(Stage::Proxy, format!("{}: {}", e.stage, e.detail));
-        let mut tcp =
-            dial(&mut self.tcp, &Scheme::HTTP, proxy_authority(proxy)?).await.map_err(through_proxy)?;
+        let address = origin_uri(&Scheme::HTTP, proxy_authority(proxy)?)?;
+        let mut tcp = dial(&mut self.tcp, address.clone()).await.map_err(through_proxy)?;
+        if proxy.kind() == ProxyKind::Socks5 {
+            let tcp = socks_tunnel(tcp, address, base, proxy).await?;
+            return shared.secured(tcp, Hop::Direct).await;
+        }
         if base.is_https() {
             let tunnel = open_tunnel(&mut tcp, base, proxy);
             tokio::time::timeout(STEP_TIMEOUT, tunnel)
@@ -155,6 +160,7 @@ impl Shared {
                 io: Io::Plain(TokioIo::new(tcp)),
                 absolute_form: hop == Hop::Proxy,
                 h2: false,
+                unsent: false,
             });
         }
         let connector = self.tls().await?;
@@ -168,33 +174,78 @@ impl Shared {
             .map_err(|_| StageError::new(Stage::Tls, "the handshake does not end"))?
             .map_err(|e| StageError::new(Stage::Tls, e.to_string()))?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Conn { io: Io::Tls(Box::new(TokioIo::new(stream))), absolute_form: false, h2 })
+        Ok(Conn { io: Io::Tls(Box::new(TokioIo::new(stream))), absolute_form: false, h2, unsent: false })
     }
 }
 
-async fn dial(
-    tcp: &mut HttpConnector<Resolver>,
-    scheme: &Scheme,
-    authority: Authority,
-) -> Result<TcpStream, StageError> {
+fn origin_uri(scheme: &Scheme, authority: Authority) -> Result<Uri, StageError> {
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(scheme.clone());
     parts.authority = Some(authority);
     parts.path_and_query = Some(PathAndQuery::from_static("/"));
-    let uri = Uri::from_parts(parts).map_err(|e| StageError::new(Stage::Connect, e.to_string()))?;
-    let stream = tcp.call(uri).await.map_err(|error| {
-        let mut detail = error.to_string();
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(&error);
-        while let Some(inner) = cause {
-            if let Some(found) = inner.downcast_ref::<StageError>() {
-                return found.clone();
-            }
-            detail = inner.to_string();
-            cause = inner.source();
+    Uri::from_parts(parts).map_err(|e| StageError::new(Stage::Connect, e.to_string()))
+}
+
+async fn dial(tcp: &mut HttpConnector<Resolver>, uri: Uri) -> Result<TcpStream, StageError> {
+    match tcp.call(uri).await {
+        Ok(stream) => Ok(stream.into_inner()),
+        Err(error) => Err(dial_error(&error)),
+    }
+}
+
+/// Finds a failure of DNS in the chain of causes; without one the connection failed.
+fn dial_error(error: &(dyn std::error::Error + 'static)) -> StageError {
+    let mut detail = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref::<StageError>() {
+            return found.clone();
         }
-        StageError::new(Stage::Connect, detail)
-    })?;
-    Ok(stream.into_inner())
+        detail = inner.to_string();
+        cause = inner.source();
+    }
+    StageError::new(Stage::Connect, detail)
+}
+
+/// Asks the proxy at `address` for a tunnel to the origin, whose name it resolves.
+///
+/// Source: RFC 1928 and RFC 1929.
+async fn socks_tunnel(
+    tcp: TcpStream,
+    address: Uri,
+    base: &BaseUrl,
+    proxy: &Proxy,
+) -> Result<TcpStream, StageError> {
+    let mut socks = SocksV5::new(address, Dialled(Some(TokioIo::new(tcp))));
+    if let Some((user, password)) = proxy.credentials() {
+        socks = socks.with_auth(user.clone(), password.clone());
+    }
+    // Without a port in the address, 443 would be taken for http too.
+    let target = format!("{}:{}", base.authority().host(), base.port());
+    let target = target.parse().map_err(|_| StageError::new(Stage::Proxy, "the host is not valid"))?;
+    let tunnel = tokio::time::timeout(STEP_TIMEOUT, socks.call(origin_uri(base.scheme(), target)?))
+        .await
+        .map_err(|_| StageError::new(Stage::Proxy, "the proxy does not answer"))?;
+    tunnel.map(TokioIo::into_inner).map_err(|e| StageError::new(Stage::Proxy, e.to_string()))
+}
+
+/// A connector that hands out a connection made before, so that its failures stay our own.
+struct Dialled(Option<TokioIo<TcpStream>>);
+
+impl Service<Uri> for Dialled {
+    type Response = TokioIo<TcpStream>;
+    type Error = StageError;
+    type Future = std::future::Ready<Result<Self::Response, StageError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), StageError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        std::future::ready(
+            self.0.take().ok_or_else(|| StageError::new(Stage::Proxy, "the tunnel was asked for twice")),
+        )
+    }
 }
 
 fn proxy_authority(proxy: &Proxy) -> Result<Authority, StageError> {
@@ -296,6 +347,8 @@ pub(crate) struct Conn {
     io: Io,
     absolute_form: bool,
     h2: bool,
+    /// The peer does not take what was written: part of a request is still to be sent.
+    unsent: bool,
 }
 
 enum Io {
@@ -327,7 +380,9 @@ impl Read for Conn {
             Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_read(cx, buf),
         };
-        polled.map_err(|e| marked(Stage::Read, e))
+        // A reset is seen by whichever half is polled first.
+        let stage = if self.unsent { Stage::Send } else { Stage::Read };
+        polled.map_err(|e| marked(stage, e))
     }
 }
 
@@ -337,6 +392,7 @@ impl Write for Conn {
             Io::Plain(io) => Pin::new(io).poll_write(cx, buf),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_write(cx, buf),
         };
+        self.unsent = polled.is_pending();
         polled.map_err(|e| marked(Stage::Send, e))
     }
 
@@ -349,6 +405,7 @@ impl Write for Conn {
             Io::Plain(io) => Pin::new(io).poll_write_vectored(cx, bufs),
             Io::Tls(io) => Pin::new(io.as_mut()).poll_write_vectored(cx, bufs),
         };
+        self.unsent = polled.is_pending();
         polled.map_err(|e| marked(Stage::Send, e))
     }
 

@@ -96,7 +96,9 @@ impl ApiKey {
     /// As [`ApiKey::redact`] for a JSON text: only inside strings, so that the text stays JSON.
     #[must_use]
     pub fn redact_json<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.needles.iter().all(|n| n.find(text.as_bytes()).is_none()) {
+        // `\u006b` is a `k` to whoever reads the text: strings with such escapes are looked at decoded.
+        let escaped = memmem::find(text.as_bytes(), b"\\u").is_some();
+        if !escaped && self.needles.iter().all(|n| n.find(text.as_bytes()).is_none()) {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
@@ -105,7 +107,10 @@ impl ApiKey {
             let body = open + 1;
             let end = crate::json::string_end(rest.as_bytes(), body);
             out.push_str(&rest[..body]);
-            out.push_str(&self.redact(&rest[body..end]));
+            match self.redact_escaped(&rest[body..end]) {
+                Some(masked) => out.push_str(&masked),
+                None => out.push_str(&self.redact(&rest[body..end])),
+            }
             rest = &rest[end..];
             if let Some(after) = rest.strip_prefix('"') {
                 out.push('"');
@@ -114,6 +119,21 @@ impl ApiKey {
         }
         out.push_str(rest);
         Cow::Owned(out)
+    }
+}
+
+impl ApiKey {
+    /// The inside of a JSON string with the key masked, if the key is in it once its escapes are resolved.
+    fn redact_escaped(&self, inside: &str) -> Option<String> {
+        memmem::find(inside.as_bytes(), b"\\u")?;
+        let decoded: String = serde_json::from_str(&format!("\"{inside}\"")).ok()?;
+        match self.redact(&decoded) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(masked) => {
+                let quoted = serde_json::Value::String(masked).to_string();
+                Some(quoted.get(1..quoted.len() - 1)?.to_owned())
+            }
+        }
     }
 }
 

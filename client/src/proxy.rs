@@ -10,12 +10,24 @@ use url::{Host, Url};
 
 use crate::base_url::BaseUrl;
 
-/// An HTTP proxy. `Debug` and `Display` leave its credentials out.
+/// A proxy. `Debug` and `Display` leave its credentials out.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Proxy {
+    kind: ProxyKind,
     host: String,
     port: u16,
+    credentials: Option<(String, String)>,
     authorization: Option<HeaderValue>,
+}
+
+/// How a proxy is spoken to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ProxyKind {
+    /// HTTP: a tunnel by CONNECT for https, whole addresses for http.
+    Http,
+    /// SOCKS 5: a tunnel for both. The proxy resolves names.
+    Socks5,
 }
 
 /// Why a text is no proxy URL that can be used.
@@ -25,13 +37,14 @@ pub enum ProxyFault {
     /// Not a URL with a host.
     #[error("is not a proxy URL such as http://proxy.example:3128")]
     Syntax,
-    /// A proxy that is not spoken to over plain HTTP.
-    #[error("names a kind of proxy that is not supported: only http:// proxies are")]
+    /// A proxy that is spoken to in another way than plain HTTP or SOCKS 5.
+    #[error("names a kind of proxy that is not supported: http://, socks5:// and socks5h:// are")]
     Scheme,
 }
 
 impl Proxy {
-    /// Reads a proxy URL: `http://[user:password@]host[:port]`, or the same without scheme. Port 80 if none is given.
+    /// Reads a proxy URL: `http://[user:password@]host[:port]`, the same without scheme, or with `socks5` or `socks5h`.
+    /// Without a port, 80 for http and 1080 for SOCKS.
     ///
     /// # Errors
     ///
@@ -45,27 +58,38 @@ impl Proxy {
             &with_scheme
         };
         let url = Url::parse(text).map_err(|_| ProxyFault::Syntax)?;
-        if url.scheme() != "http" {
-            return Err(ProxyFault::Scheme);
-        }
+        let (kind, default_port) = match url.scheme() {
+            "http" => (ProxyKind::Http, 80),
+            "socks5" | "socks5h" => (ProxyKind::Socks5, 1080),
+            _ => return Err(ProxyFault::Scheme),
+        };
         let host = match url.host().ok_or(ProxyFault::Syntax)? {
+            // Of schemes it does not know, the parser takes over hosts as they are.
+            Host::Domain(name) if name.is_empty() || name.contains('%') => return Err(ProxyFault::Syntax),
             Host::Domain(name) => name.to_owned(),
             Host::Ipv4(address) => address.to_string(),
             Host::Ipv6(address) => address.to_string(),
         };
-        let port = url.port_or_known_default().filter(|p| *p != 0).ok_or(ProxyFault::Syntax)?;
-        let authorization = if url.username().is_empty() && url.password().is_none() {
+        let port = url.port().unwrap_or(default_port);
+        if port == 0 {
+            return Err(ProxyFault::Syntax);
+        }
+        let decode = |text| String::from_utf8(percent_decode(text)).map_err(|_| ProxyFault::Syntax);
+        let credentials = if url.username().is_empty() && url.password().is_none() {
             None
         } else {
-            let mut pair = percent_decode(url.username());
-            pair.push(b':');
-            pair.extend(percent_decode(url.password().unwrap_or_default()));
-            let text = format!("Basic {}", STANDARD.encode(pair));
-            let mut value = HeaderValue::from_str(&text).map_err(|_| ProxyFault::Syntax)?;
-            value.set_sensitive(true);
-            Some(value)
+            Some((decode(url.username())?, decode(url.password().unwrap_or_default())?))
         };
-        Ok(Self { host, port, authorization })
+        let authorization = match &credentials {
+            Some((user, password)) => {
+                let text = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
+                let mut value = HeaderValue::from_str(&text).map_err(|_| ProxyFault::Syntax)?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+            None => None,
+        };
+        Ok(Self { kind, host, port, credentials, authorization })
     }
 
     /// Host of the proxy, without brackets.
@@ -80,6 +104,16 @@ impl Proxy {
         self.port
     }
 
+    /// How the proxy is spoken to.
+    #[must_use]
+    pub fn kind(&self) -> ProxyKind {
+        self.kind
+    }
+
+    pub(crate) fn credentials(&self) -> Option<&(String, String)> {
+        self.credentials.as_ref()
+    }
+
     pub(crate) fn authorization(&self) -> Option<&HeaderValue> {
         self.authorization.as_ref()
     }
@@ -87,10 +121,14 @@ impl Proxy {
 
 impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.kind {
+            ProxyKind::Http => "http",
+            ProxyKind::Socks5 => "socks5",
+        };
         if self.host.contains(':') {
-            write!(f, "http://[{}]:{}", self.host, self.port)
+            write!(f, "{scheme}://[{}]:{}", self.host, self.port)
         } else {
-            write!(f, "http://{}:{}", self.host, self.port)
+            write!(f, "{scheme}://{}:{}", self.host, self.port)
         }
     }
 }
@@ -206,10 +244,25 @@ mod tests {
         let full = Proxy::parse("http://user:p%40ss@10.0.0.1:8080/").expect("valid");
         assert_eq!(full.authorization().and_then(|v| v.to_str().ok()), Some("Basic dXNlcjpwQHNz"));
         assert_eq!(format!("{full} {full:?}"), "http://10.0.0.1:8080 Proxy(http://10.0.0.1:8080)");
-        for text in ["socks5://127.0.0.1:1080", "https://proxy.example"] {
+        let socks = Proxy::parse("socks5h://user:p%40ss@127.0.0.1").expect("valid");
+        assert_eq!(
+            (socks.kind(), socks.to_string().as_str()),
+            (ProxyKind::Socks5, "socks5://127.0.0.1:1080")
+        );
+        assert_eq!(socks.credentials(), Some(&("user".to_owned(), "p@ss".to_owned())));
+        assert_eq!(Proxy::parse("socks5://[::1]:9").expect("valid").to_string(), "socks5://[::1]:9");
+        for text in ["socks4://127.0.0.1:1080", "https://proxy.example", "ftp://proxy.example"] {
             assert_eq!(Proxy::parse(text), Err(ProxyFault::Scheme), "{text}");
         }
-        for text in ["http://", "http://a b", "http://proxy:0", "proxy:port"] {
+        for text in [
+            "http://",
+            "http://a b",
+            "http://proxy:0",
+            "proxy:port",
+            "socks5://",
+            "socks5://a%20b",
+            "http://u%ff@proxy",
+        ] {
             assert_eq!(Proxy::parse(text), Err(ProxyFault::Syntax), "{text}");
         }
     }

