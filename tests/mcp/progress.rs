@@ -40,7 +40,7 @@ fn progress_rises_every_five_seconds_when_a_token_came_with_the_call() {
         assert!(values[0] < values[1], "not rising: {values:?}");
         for ((at, params), number) in own.iter().zip(1..) {
             let due = INTERVAL * number;
-            let off = if *at > due { *at - due } else { due - *at };
+            let off = at.abs_diff(due);
             assert!(off < Duration::from_millis(900), "{at:?} is far from {due:?}");
             let (progress, total) = (params["progress"].as_f64().unwrap(), params["total"].as_f64());
             assert!(total.is_none_or(|total| progress <= total), "{params}");
