@@ -154,9 +154,6 @@ pub enum CallError {
     /// The request cannot be sent as it is; nothing was sent.
     #[error("the request cannot be built: {0}")]
     InvalidRequest(&'static str),
-    /// A fault of this crate.
-    #[error("internal error: {0}")]
-    Internal(&'static str),
 }
 
 impl CallError {
@@ -191,7 +188,6 @@ impl CallError {
             Self::InvalidResponse { .. } => "invalid_response",
             Self::MissingKey => "missing_api_key",
             Self::InvalidRequest(_) => "invalid_request",
-            Self::Internal(_) => "internal_error",
         }
     }
 }
@@ -227,7 +223,6 @@ mod tests {
             CallError::InvalidResponse { status: 200, fault: BodyFault::Cut, request_id: None },
             CallError::MissingKey,
             CallError::InvalidRequest("x"),
-            CallError::Internal("x"),
         ];
         let codes: Vec<_> = errors.iter().map(CallError::code).collect();
         assert_eq!(
@@ -243,7 +238,6 @@ mod tests {
                 "invalid_response",
                 "missing_api_key",
                 "invalid_request",
-                "internal_error",
             ]
         );
         let unique: std::collections::HashSet<_> = codes.iter().collect();
