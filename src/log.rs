@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -53,7 +53,7 @@ pub struct Guard(Queue);
 /// [`InvalidFilter`] when `filter` cannot be read.
 pub fn init(filter: Option<&str>, format: Format) -> Result<Guard, InvalidFilter> {
     let text = filter.unwrap_or(DEFAULT_FILTER);
-    let targets = Targets::from_str(text).map_err(|_| InvalidFilter(text.to_owned()))?;
+    let targets = parse_filter(text).ok_or_else(|| InvalidFilter(text.to_owned()))?;
     let queue = Queue::default();
     let lines = tracing_subscriber::fmt::layer().with_writer(queue.clone()).with_ansi(false);
     let lines = match format {
@@ -65,6 +65,15 @@ pub fn init(filter: Option<&str>, format: Format) -> Result<Guard, InvalidFilter
         tracing_subscriber::registry().with(lines.with_filter(targets)),
     );
     Ok(Guard(queue))
+}
+
+/// A word that is no level would be taken for a target, and silence everything else.
+fn parse_filter(text: &str) -> Option<Targets> {
+    let fits = text.split(',').all(|part| {
+        let level = part.split_once('=').map_or(part, |(_, level)| level);
+        !level.trim().is_empty() && LevelFilter::from_str(level.trim()).is_ok()
+    });
+    if fits { Targets::from_str(text).ok() } else { None }
 }
 
 impl Drop for Guard {
@@ -157,5 +166,32 @@ impl Drop for LineWriter<'_> {
         if !self.line.is_empty() {
             self.queue.push(std::mem::take(&mut self.line));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_levels_or_pairs() {
+        for text in ["warn", "off", "DEBUG", "info,rmcp=trace", DEFAULT_FILTER] {
+            assert!(parse_filter(text).is_some(), "{text}");
+        }
+        for text in ["verbose", "", "kaval_mcp", "warn,rmcp=loud", "a=b=c"] {
+            assert!(parse_filter(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_nobody_reads_are_counted_and_hold_nobody_up() {
+        let queue = Queue::default();
+        let (sender, receiver) = sync_channel(2);
+        queue.sender.set(sender).unwrap();
+        for _ in 0..5 {
+            queue.push(b"x\n".to_vec());
+        }
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 3);
+        drop(receiver);
     }
 }

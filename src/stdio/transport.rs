@@ -21,6 +21,7 @@ use rmcp::transport::Transport;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::id_scan::IdScan;
@@ -63,6 +64,7 @@ pub struct LineTransport<R> {
     /// Ends the session: cancels running calls and the service loop.
     stop: CancellationToken,
     ended: bool,
+    drain_until: Option<Instant>,
 }
 
 impl<R: AsyncRead + Unpin + Send + 'static> LineTransport<R> {
@@ -98,6 +100,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> LineTransport<R> {
             drain,
             stop,
             ended: false,
+            drain_until: None,
         }
     }
 
@@ -125,8 +128,8 @@ impl<R: AsyncRead + Unpin + Send + 'static> LineTransport<R> {
     }
 
     /// Lets running calls finish, for as long as somebody may be waiting for them.
-    async fn finish_calls(outbox: &Outbox, drain: Drain, stop: &CancellationToken) {
-        let limit = tokio::time::sleep(drain.limit);
+    async fn finish_calls(outbox: &Outbox, drain: Drain, until: Instant, stop: &CancellationToken) {
+        let limit = tokio::time::sleep_until(until);
         tokio::pin!(limit);
         let mut looks = tokio::time::interval(PARENT_LOOKS);
         loop {
@@ -186,7 +189,9 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleServer> for LineTransp
                 return Some(message);
             }
             if self.ended {
-                Self::finish_calls(&self.outbox, self.drain, &self.stop).await;
+                // The service loop drops this future and asks again, so the end of the wait is kept.
+                let until = *self.drain_until.get_or_insert_with(|| Instant::now() + self.drain.limit);
+                Self::finish_calls(&self.outbox, self.drain, until, &self.stop).await;
                 return None;
             }
             self.outbox.has_room().await;
