@@ -154,9 +154,6 @@ pub enum CallError {
     /// The request cannot be sent as it is; nothing was sent.
     #[error("the request cannot be built: {0}")]
     InvalidRequest(&'static str),
-    /// A fault of this crate.
-    #[error("internal error: {0}")]
-    Internal(&'static str),
 }
 
 impl CallError {
@@ -191,7 +188,71 @@ impl CallError {
             Self::InvalidResponse { .. } => "invalid_response",
             Self::MissingKey => "missing_api_key",
             Self::InvalidRequest(_) => "invalid_request",
-            Self::Internal(_) => "internal_error",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn api(code: Option<&str>, retired: Option<&str>) -> CallError {
+        CallError::Api {
+            status: 410,
+            code: code.map(Into::into),
+            message: None,
+            retry_after_seconds: None,
+            request_id: None,
+            idempotency_key: None,
+            retired_replacement: retired.map(Into::into),
+        }
+    }
+
+    /// Codes are a contract: a change here is a change for every caller.
+    #[test]
+    fn codes_are_stable_and_unique() {
+        let key = IdempotencyKey::new("op-000017").expect("key");
+        let errors = [
+            api(None, None),
+            api(Some("not_found"), None),
+            api(Some("tool_retired"), Some("/v1/check")),
+            CallError::Timeout { deadline: Duration::from_secs(1) },
+            CallError::Timeout { deadline: Duration::from_secs(1) }.for_operation(Some(&key)),
+            CallError::Unreachable { stage: Stage::Dns, detail: "x".into() },
+            CallError::TooLarge { limit: 1 },
+            CallError::InvalidResponse { status: 200, fault: BodyFault::Cut, request_id: None },
+            CallError::MissingKey,
+            CallError::InvalidRequest("x"),
+        ];
+        let codes: Vec<_> = errors.iter().map(CallError::code).collect();
+        assert_eq!(
+            codes,
+            [
+                "request_failed",
+                "not_found",
+                "tool_retired",
+                "timeout",
+                "request_ambiguous",
+                "network_unreachable",
+                "response_too_large",
+                "invalid_response",
+                "missing_api_key",
+                "invalid_request",
+            ]
+        );
+        let unique: std::collections::HashSet<_> = codes.iter().collect();
+        assert_eq!(unique.len(), codes.len());
+    }
+
+    #[test]
+    fn only_a_keyed_call_without_usable_answer_becomes_ambiguous() {
+        let key = IdempotencyKey::new("op-000017").expect("key");
+        assert!(matches!(CallError::TooLarge { limit: 1 }.for_operation(None), CallError::TooLarge { .. }));
+        assert!(matches!(api(None, None).for_operation(Some(&key)), CallError::Api { .. }));
+        assert!(matches!(CallError::MissingKey.for_operation(Some(&key)), CallError::MissingKey));
+        assert!(matches!(
+            CallError::TooLarge { limit: 1 }.for_operation(Some(&key)),
+            CallError::Ambiguous { cause, .. } if matches!(*cause, CallError::TooLarge { limit: 1 })
+        ));
     }
 }

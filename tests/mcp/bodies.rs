@@ -92,7 +92,7 @@ fn a_body_over_the_limit_is_refused_not_cut() {
     let api = Api::start(move |_| Reply::new(200, big.clone()));
     let mut server = Launch::on(&api).open();
     let body = server.failure("check", &json!({"action": "a"}));
-    assert_ne!(body["error"], "network_unreachable", "{body}");
+    assert_eq!(body["error"], "response_too_large", "{body}");
     assert!(!body.to_string().contains("xxxx"));
     server.failure("list_sources", &json!({}));
 }

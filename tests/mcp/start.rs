@@ -166,6 +166,39 @@ fn help_lists_every_variable_and_flag() {
 }
 
 #[test]
+fn on_a_terminal_it_says_what_it_waits_for_and_what_to_try() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let api = Api::start_default();
+    let master =
+        rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).unwrap();
+    rustix::pty::grantpt(&master).unwrap();
+    rustix::pty::unlockpt(&master).unwrap();
+    let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+    let terminal = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(std::ffi::OsString::from_vec(name.into_bytes()))
+        .unwrap();
+    let mut command = Launch::on(&api).into_command();
+    let mut child = command
+        .stdin(terminal)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(command);
+    let stdout = child.stdout.take().unwrap();
+    let mut server = crate::harness::Kaval::around(child, None, stdout);
+    assert!(kaval_fake_api::wait_until(crate::harness::PATIENCE, || server.stderr().contains("--help")));
+    let said = server.stderr();
+    assert!(said.contains("MCP") && said.contains("client"), "{said}");
+    assert_eq!(server.stdout(), "", "stdout is the protocol");
+    server.signal(rustix::process::Signal::INT);
+    assert_eq!(server.exit(crate::harness::PATIENCE).unwrap().code(), Some(0));
+    drop(master);
+}
+
+#[test]
 fn a_start_without_faults_says_nothing() {
     let api = Api::start_default();
     let mut server = Launch::on(&api).open();

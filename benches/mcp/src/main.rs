@@ -37,6 +37,8 @@ const WARM_UP: usize = 300;
 const IN_BULK: usize = 20_000;
 /// Calls in flight then.
 const IN_FLIGHT: usize = 32;
+/// All calls of a round: first calls, the life of one process, one at a time, and the two bulk runs.
+const CALLS_PER_ROUND: usize = FIRST_CALLS + 20_000 + WARM_UP + ONE_AT_A_TIME + 2 * (WARM_UP + IN_BULK);
 /// Size of the API's answer, that of a usual check.
 const REPLY_BYTES: usize = 2_048;
 /// Rest after the handshake, so that what a server builds in the background is done.
@@ -70,7 +72,10 @@ fn main() {
     for round in 1..=ROUNDS {
         for (subject, figures) in subjects.iter().zip(&mut figures) {
             eprintln!("round {round} of {ROUNDS}: {}", subject.name);
+            let before = api.count();
             measure(subject, &url, figures);
+            // Each call must have reached the API: an error answered quickly is no speed.
+            assert_eq!(api.count() - before, CALLS_PER_ROUND, "{}: calls that never arrived", subject.name);
         }
     }
     report(&subjects, &figures);

@@ -55,6 +55,8 @@ pub(crate) struct Session {
     input: Option<Box<dyn Write>>,
     output: Box<dyn Read>,
     buffer: Vec<u8>,
+    /// Bytes of the last read.
+    filled: usize,
     next_id: usize,
 }
 
@@ -96,12 +98,13 @@ impl Session {
         self.input.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// Reads until at least one line is complete and gives how many were; the answers must be successes.
+    /// Reads until at least one line is complete and gives how many were.
     fn read_lines(&mut self) -> usize {
         let mut lines = 0;
         loop {
             let n = self.output.read(&mut self.buffer).unwrap();
             assert!(n > 0, "the server ended");
+            self.filled = n;
             let chunk = &self.buffer[..n];
             lines += chunk.iter().filter(|byte| **byte == b'\n').count();
             if lines > 0 && chunk.ends_with(b"\n") {
@@ -113,7 +116,7 @@ impl Session {
     fn push_call(&mut self, out: &mut Vec<u8>) {
         let id = self.next_id;
         self.next_id += 1;
-        write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"check\",\"arguments\":{{\"action\":\"refund booking {id} to the customer\",\"mode\":\"fast\"}}}}}}\n").unwrap();
+        writeln!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"check\",\"arguments\":{{\"action\":\"refund booking {id} to the customer\",\"mode\":\"fast\"}}}}}}").unwrap();
     }
 
     /// One call, start to answer.
@@ -123,6 +126,8 @@ impl Session {
         self.write(&out);
         let lines = self.read_lines();
         assert_eq!(lines, 1);
+        let answer = String::from_utf8_lossy(&self.buffer[..self.filled]);
+        assert!(answer.contains("decision"), "no verdict came back: {answer}");
     }
 
     /// `total` calls with at most `in_flight` unanswered.

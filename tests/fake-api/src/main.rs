@@ -11,6 +11,8 @@ fn main() {
     let api = Api::start_at(handler, Recording::CountOnly, IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     let url = api.url();
     let _ = running.set(api);
-    writeln!(std::io::stdout(), "{url}").unwrap();
+    if writeln!(std::io::stdout(), "{url}").is_err() {
+        return;
+    }
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }

@@ -1,6 +1,7 @@
 // The built server under the official TypeScript SDK client.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { FakeApi, GOOD_CALLS, ID, connect, run, test, until } from './common.mjs';
 
 const api = await FakeApi.start();
@@ -166,6 +167,29 @@ test('closing the client ends the process', async () => {
       return true;
     }
   });
+});
+
+test("smithery's command starts the server with the user's answers", async () => {
+  const manifest = readFileSync(`${process.env.KAVAL_ROOT}/smithery.yaml`, 'utf8');
+  const source = /commandFunction: \|-\n([\s\S]*?)\n {2}exampleConfig/.exec(manifest)[1];
+  const commandFunction = new Function(`return (${source})`)();
+  assert.deepEqual(commandFunction({}), { command: 'kaval-mcp', args: [], env: {} });
+  const { env } = commandFunction({ apiKey: 'from-smithery', baseUrl: api.url, toolDeadlineMs: 9000 });
+  assert.equal(env.KAVAL_TOOL_DEADLINE_MS, '9000');
+  await session(async (client) => {
+    await client.callTool({ name: 'list_sources', arguments: {} });
+    assert.equal((await api.seen()).requests[0].headers.authorization, 'Bearer from-smithery');
+  }, env);
+});
+
+test('the sample configuration starts the server', async () => {
+  const entry = JSON.parse(readFileSync(`${process.env.KAVAL_ROOT}/mcp.json`, 'utf8')).mcpServers.kaval;
+  assert.equal(entry.command, 'kaval-mcp');
+  await session(async (client) => {
+    assert.equal((await client.listTools()).tools.length, 7);
+    await client.callTool({ name: 'list_sources', arguments: {} });
+    assert.equal((await api.seen()).requests[0].headers.authorization, `Bearer ${entry.env.KAVAL_API_KEY}`);
+  }, entry.env);
 });
 
 await run('typescript sdk');

@@ -1,0 +1,7 @@
+//! `receipt-verify audit` from outside.
+
+mod bounds;
+mod formats;
+mod inputs;
+mod outcomes;
+mod support;
