@@ -1,7 +1,7 @@
 //! The command line of `receipt-verify`.
 
 use crate::output::Format;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use kaval_receipt::decision::Verdict;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ impl DecisionArg {
 
 /// Arguments of `verify`.
 #[derive(Args, Debug)]
-#[command(after_help = VERIFY_EXAMPLES)]
+#[command(after_help = VERIFY_EXAMPLES, group = key_group("key_source", ["keyset", "key_url"]))]
 pub(crate) struct VerifyArgs {
     /// The receipt, or an API answer around it; `-` reads stdin
     #[arg(value_name = "RECEIPT")]
@@ -98,13 +98,13 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) gates: GateArgs,
     /// How to print.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) rendering: RenderingArgs,
 }
 
 /// Where the keys of `verify` come from.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = false, id = "key_source", args = ["keyset", "key_url"])]
+#[group(skip)]
 pub(crate) struct KeySourceArgs {
     /// The key document
     #[arg(long, value_name = "FILE")]
@@ -133,8 +133,7 @@ pub(crate) struct RenderingArgs {
 
 /// Arguments of `audit`.
 #[derive(Args, Debug)]
-#[command(after_help = AUDIT_EXAMPLES)]
-#[group(id = "audit_keys", required = true, multiple = false, args = ["keyset", "keys"])]
+#[command(after_help = AUDIT_EXAMPLES, group = key_group("audit_keys", ["keyset", "keys"]))]
 pub(crate) struct AuditArgs {
     /// Folders, .json files, .jsonl or .ndjson files (each also .gz); `-` reads JSON Lines from stdin
     #[arg(value_name = "INPUT", required = true)]
@@ -265,6 +264,11 @@ pub(crate) struct SupportedArgs {
     /// How to print.
     #[command(flatten)]
     pub(crate) rendering: RenderingArgs,
+}
+
+/// Exactly one of two ways to name the keys.
+fn key_group(id: &'static str, arguments: [&'static str; 2]) -> ArgGroup {
+    ArgGroup::new(id).required(true).args(arguments)
 }
 
 /// A number of seconds, minutes, hours or days.

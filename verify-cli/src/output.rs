@@ -29,10 +29,57 @@ pub(crate) fn layout(compact: bool) -> Layout {
     if compact { Layout::Compact } else { Layout::Indented }
 }
 
-/// Whether text on stdout may be coloured: a terminal, and no `NO_COLOR` in the environment.
-pub(crate) fn may_colour() -> bool {
+/// The palette for text on stdout: colours on a terminal, unless `NO_COLOR` stands in the environment.
+pub(crate) fn palette() -> Palette {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !forbidden && io::stdout().is_terminal()
+    if !forbidden && io::stdout().is_terminal() { Palette::Colours } else { Palette::Plain }
+}
+
+/// Whether marks and verdicts are coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Palette {
+    /// Text alone.
+    Plain,
+    /// ANSI colours.
+    Colours,
+}
+
+/// How one check of several ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// It was not made, or nothing depends on it.
+    Neutral,
+}
+
+impl Palette {
+    /// The mark as it is printed.
+    pub(crate) fn mark(self, mark: Mark) -> String {
+        self.paint(
+            mark,
+            match mark {
+                Mark::Pass => "✓",
+                Mark::Fail => "✗",
+                Mark::Neutral => "–",
+            },
+        )
+    }
+
+    /// Text in the colour of a mark.
+    pub(crate) fn paint(self, mark: Mark, text: &str) -> String {
+        let colour = match mark {
+            Mark::Pass => "32",
+            Mark::Fail => "31",
+            Mark::Neutral => "2",
+        };
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colours => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
+        }
+    }
 }
 
 /// Writes text to stdout and makes sure it left the process.

@@ -1,0 +1,11 @@
+//! The command from outside, audit aside: case files, streams, discovery, and rules about the build.
+
+mod build;
+mod cases;
+mod discovery;
+mod exit_codes;
+mod inputs;
+mod pinning;
+mod streams;
+mod support;
+mod worked_examples;

@@ -1,0 +1,63 @@
+//! Receipts signed with the published example seed, and runs of the binary.
+
+use assert_cmd::Command;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::{Signer as _, SigningKey};
+use kaval_receipt::{canonical, json};
+use std::path::{Path, PathBuf};
+
+pub(crate) const KEY_ID: &str = "example-key-2026";
+pub(crate) const AT: &str = "2026-08-01T10:00:00Z";
+
+fn signing_key() -> SigningKey {
+    SigningKey::from_bytes(&core::array::from_fn(|index| u8::try_from(index).expect("below 32")))
+}
+
+/// Signs a receipt given as a JSON object without its signature.
+pub(crate) fn sign(unsigned: &str) -> String {
+    let receipt = json::parse(unsigned).expect("strict JSON");
+    let canonical = canonical::canonical_unsigned_receipt(&receipt).expect("an object");
+    let signature = URL_SAFE_NO_PAD.encode(signing_key().sign(canonical.as_bytes()).to_bytes());
+    let open = unsigned.trim_end().strip_suffix('}').expect("an object");
+    format!(r#"{open},"signature":{{"algorithm":"Ed25519","key_id":"{KEY_ID}","signature":"{signature}"}}}}"#)
+}
+
+/// A key entry with other members added, such as a lifecycle.
+pub(crate) fn key(more: &str) -> String {
+    let x = URL_SAFE_NO_PAD.encode(signing_key().verifying_key().to_bytes());
+    format!(
+        r#"{{"contract_version":"1","key_id":"{KEY_ID}","algorithm":"Ed25519","use":"proof_verification","public_key":{{"format":"jwk","kty":"OKP","crv":"Ed25519","x":"{x}"}}{more}}}"#
+    )
+}
+
+/// A keyset of one key.
+pub(crate) fn keyset(more: &str) -> String {
+    format!(r#"{{"contract_version":"1","canonicalization":"kaval-stable-json-v1","keys":[{}]}}"#, key(more))
+}
+
+/// A keyset with the key in use.
+pub(crate) fn active_keyset() -> String {
+    keyset(r#","lifecycle":{"status":"active"}"#)
+}
+
+/// The committed input of that name.
+pub(crate) fn input(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/inputs").join(name)
+}
+
+/// A run of the command.
+pub(crate) fn receipt_verify(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_receipt-verify"));
+    command.args(arguments).timeout(std::time::Duration::from_secs(60));
+    command
+}
+
+/// The folder of reference material, when it is there.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("KAVAL_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+        PathBuf::from,
+    );
+    folder.is_dir().then_some(folder)
+}
