@@ -30,7 +30,7 @@ use crate::output::advise;
 use ids::{ExpectedIds, Tally};
 use kaval_receipt::assess::Derive;
 use output::Output;
-use pipeline::{Event, Job};
+use pipeline::{Broken, Event, Job};
 use progress::Progress;
 use report::Report;
 use std::ffi::OsString;
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
 
     let mut summary = Summary {
         at: job.at.as_str().to_owned(),
+        keys: keys_in_words(args, &job),
         not_checked: not_checked(&job),
         is_brief: args.quiet,
         ..Summary::default()
@@ -101,12 +102,16 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
     if let Some(progress) = &progress {
         progress.clear();
     }
-    summary.passed = run.map_err(unwritable)?;
+    summary.passed = run.map_err(|broken| match broken {
+        Broken::Write(error) => unwritable(error),
+        Broken::Thread(error) => Failure::unreadable(format!("the work could not be shared out: {error}")),
+    })?;
     summary.completeness = tally.map(Tally::finish);
     report.finish(&summary).map_err(unwritable)?;
     if summary.counts.total() == 0 {
         advise(&"there was no receipt in the input");
-    } else if place.is_some() && !args.quiet {
+    } else if !args.quiet && (place.is_some() || format == AuditFormat::Csv) {
+        // Nothing else tells the totals then.
         advise(&summary.headline());
     }
     Ok(ExitStatus::from_code(summary.exit_code()))
@@ -124,6 +129,14 @@ fn read_expected_ids(path: &Path) -> Result<ExpectedIds, Failure> {
     let source = Source::File(path.to_owned());
     let bytes = source.read(limits::MAX_EXPECTED_IDS_BYTES).map_err(|error| error.into_failure(&source))?;
     ExpectedIds::parse(&bytes).map_err(|error| Failure::usage(format!("--expect-ids: {source}: {error}")))
+}
+
+/// Which keys were used.
+fn keys_in_words(args: &AuditArgs, job: &Job) -> String {
+    let place = args.keyset.as_ref().or(args.keys.as_ref()).cloned().unwrap_or_default();
+    let count = job.keyset.keys().len();
+    let noun = if count == 1 { "key" } else { "keys" };
+    format!("{count} {noun} from {}", Source::File(place))
 }
 
 /// What a reader could believe was checked and was not.
