@@ -127,7 +127,7 @@ fn control_characters_in_names_and_values_are_escaped() {
     for arguments in [
         ["verify", "a\u{1b}[2Jb\nc", "--keyset", "k", "--format", "text"],
         ["verify", "a", "--keyset", "k", "--format", "text\u{1b}[2J\nb"],
-        ["verify", "a", "--at", "\u{9b}2J\u{7f}", "--keyset=k", "--format=text"],
+        ["verify", "\u{9b}2J\u{7f}", "--at", AT, "--keyset=k", "--format=text"],
     ] {
         let run = run(&arguments);
         assert_eq!(run.code, 2);
