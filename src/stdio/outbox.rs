@@ -387,4 +387,16 @@ mod tests {
         outbox.cancel("3");
         assert_eq!(written(&outbox), "", "a batch without any reply is not answered");
     }
+
+    #[tokio::test]
+    async fn reading_waits_while_the_client_takes_nothing() {
+        let outbox = Outbox::default();
+        let wait = std::time::Duration::from_millis(20);
+        assert!(tokio::time::timeout(wait, outbox.has_room()).await.is_ok());
+        outbox.state().out = vec![b' '; HIGH_WATER_BYTES + 1];
+        assert!(tokio::time::timeout(wait, outbox.has_room()).await.is_err());
+        outbox.close();
+        let (room, written) = tokio::join!(outbox.has_room(), outbox.write_to(tokio::io::sink()));
+        assert_eq!((room, written.is_ok()), ((), true));
+    }
 }

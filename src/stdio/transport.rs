@@ -340,7 +340,7 @@ impl Intake<'_> {
         let version = match (named, *self.session) {
             (Some(named), _) => named.unwrap_or(Version::V2026_07_28),
             (None, Some(session)) => session,
-            (None, None) => self.before_initialize(method, params.as_ref(), batch)?,
+            (None, None) => before_initialize(method, params.as_ref())?,
         };
         if let ClientRequest::InitializeRequest(initialize) = &request {
             if batch.is_some() {
@@ -361,28 +361,23 @@ impl Intake<'_> {
         self.pending.push_back(JsonRpcMessage::request(request, request_id(key)));
         Ok(())
     }
+}
 
-    /// What may come before the handshake: the handshake itself, `ping`, and the modern probe.
-    fn before_initialize(
-        &self,
-        method: &str,
-        params: Option<&Params<'_>>,
-        _batch: Option<u64>,
-    ) -> Result<Version, ErrorData> {
-        match method {
-            "initialize" => {
-                let requested = params.and_then(|params| params.protocol_version);
-                Ok(requested
-                    .and_then(|raw| text(raw.get()))
-                    .map_or(Version::NEWEST_LEGACY, |requested| Version::negotiate(&requested)))
-            }
-            "ping" => Ok(Version::NEWEST_LEGACY),
-            "server/discover" => Ok(Version::V2026_07_28),
-            _ => Err(invalid_params(
-                "not initialized: send `initialize` first, or name `io.modelcontextprotocol/protocolVersion` and \
-                 `io.modelcontextprotocol/clientCapabilities` in `_meta`",
-            )),
+/// What may come before the handshake: the handshake itself, `ping`, and the modern probe.
+fn before_initialize(method: &str, params: Option<&Params<'_>>) -> Result<Version, ErrorData> {
+    match method {
+        "initialize" => {
+            let requested = params.and_then(|params| params.protocol_version);
+            Ok(requested
+                .and_then(|raw| text(raw.get()))
+                .map_or(Version::NEWEST_LEGACY, |requested| Version::negotiate(&requested)))
         }
+        "ping" => Ok(Version::NEWEST_LEGACY),
+        "server/discover" => Ok(Version::V2026_07_28),
+        _ => Err(invalid_params(
+            "not initialized: send `initialize` first, or name `io.modelcontextprotocol/protocolVersion` and \
+                 `io.modelcontextprotocol/clientCapabilities` in `_meta`",
+        )),
     }
 }
 

@@ -1,10 +1,14 @@
 //! What every line of input is answered with.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use kaval_mcp::{Drain, LineTransport};
 use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{KEY, Script, Session, call};
+use crate::support::{KEY, Script, Session, call, client};
 
 const ALLOW: &str =
     r#"{ "decision": "ALLOW", "n": 1.10, "big": 123456789012345678901234567890, "z": 1, "a": 2 }"#;
@@ -389,4 +393,42 @@ async fn the_key_is_masked_where_the_api_echoes_it() {
     session.send(&call("1", "check", &format!(r#"{{"action":"x","{KEY}":1}}"#))).await;
     let line = session.raw_line().await;
     assert!(line.contains("ALLOW") && !line.contains(KEY), "{line}");
+}
+
+#[tokio::test]
+async fn the_server_ends_when_the_client_no_longer_reads() {
+    let (client, stack) = client(Script::Hang);
+    let (mut input, reader) = tokio::io::duplex(64 * 1024);
+    let (output, writer) = tokio::io::duplex(64 * 1024);
+    let stop = CancellationToken::new();
+    let served = tokio::spawn(kaval_mcp::serve(kaval_mcp::server(client), reader, writer, || true, stop));
+    let modern_call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"check","arguments":{{"action":"x"}},{MODERN}}}}}"#
+    );
+    input.write_all(format!("{modern_call}\n").as_bytes()).await.unwrap();
+    while stack.open.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(output);
+    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n").await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), served).await.expect("the server ends").unwrap();
+    assert_eq!(stack.open.load(Ordering::SeqCst), 0, "the call was left running");
+}
+
+#[tokio::test]
+async fn calls_that_outlast_the_drain_are_dropped() {
+    let (client, stack) = client(Script::Hang);
+    let (mut input, reader) = tokio::io::duplex(64 * 1024);
+    let (_output, writer) = tokio::io::duplex(64 * 1024);
+    let stop = CancellationToken::new();
+    let drain = Drain { limit: Duration::from_millis(50), parent_alive: || true };
+    let transport = LineTransport::new(reader, writer, drain, stop.clone());
+    let served = rmcp::service::serve_directly_with_ct(kaval_mcp::server(client), transport, None, stop);
+    let modern_call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"check","arguments":{{"action":"x"}},{MODERN}}}}}"#
+    );
+    input.write_all(format!("{modern_call}\n").as_bytes()).await.unwrap();
+    drop(input);
+    tokio::time::timeout(Duration::from_secs(4), served.waiting()).await.expect("the server ends").unwrap();
+    assert_eq!((stack.asked.load(Ordering::SeqCst), stack.open.load(Ordering::SeqCst)), (1, 0));
 }
