@@ -2,6 +2,7 @@
 
 mod build;
 mod cases;
+mod compat;
 mod discovery;
 mod exit_codes;
 mod inputs;
