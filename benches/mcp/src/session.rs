@@ -87,7 +87,7 @@ impl Session {
             }
         };
         let mut session =
-            Self { child, input: Some(input), output, buffer: vec![0; BUFFER_BYTES], next_id: 1 };
+            Self { child, input: Some(input), output, buffer: vec![0; BUFFER_BYTES], filled: 0, next_id: 1 };
         session.write(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n");
         session.read_lines();
         session.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
