@@ -72,6 +72,7 @@ pub(crate) enum FailureCode {
     /// The command line cannot mean anything.
     Usage,
     /// A key that is already pinned has other public bytes in the new document.
+    #[cfg_attr(not(feature = "discovery"), expect(dead_code, reason = "only fetching can find that out"))]
     KeyChanged,
     /// stdout could not be written, so nothing more can be said there.
     Stdout,

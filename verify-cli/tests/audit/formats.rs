@@ -219,6 +219,7 @@ fn a_reader_that_goes_away_does_not_leave_the_run_waiting_for_input() {
 
 /// Runs a shell command on a terminal of its own and answers what appeared there; none without `script`.
 #[cfg(target_os = "linux")]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn on_terminal(room: &Room, command: &str) -> Option<String> {
     let output = Command::new("script")
         .current_dir(room.path(""))

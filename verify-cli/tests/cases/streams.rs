@@ -143,4 +143,22 @@ fn colours_are_for_terminals_alone() {
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     arguments.extend(["--format", "text"]);
     assert!(!run(&arguments).stdout.contains('\u{1b}'));
+    let on_terminal = |no_color: Option<&str>| {
+        let binary = env!("CARGO_BIN_EXE_receipt-verify");
+        let shell = format!("'{binary}' verify '{}' --keyset '{}'", path("allow.json"), path("keys.json"));
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &shell, "/dev/null"]).stdin(Stdio::null());
+        match no_color {
+            Some(value) => script.env("NO_COLOR", value),
+            None => script.env_remove("NO_COLOR"),
+        };
+        script.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(coloured) = on_terminal(None) else {
+        println!("skipped: no script(1) to make a terminal with");
+        return;
+    };
+    assert!(coloured.starts_with("\u{1b}[32mACCEPTED\u{1b}[0m"), "{coloured:?}");
+    let plain = on_terminal(Some("1")).expect("it ran before");
+    assert!(plain.starts_with("ACCEPTED") && !plain.contains('\u{1b}'), "{plain:?}");
 }
