@@ -64,10 +64,11 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
     });
 
     let place = args.output.as_deref();
-    let unwritable = |error: io::Error| {
-        let name =
-            place.map_or_else(|| "stdout".to_owned(), |path| Source::File(path.to_owned()).to_string());
-        Failure::unwritable(format!("{name} cannot be written: {error}"))
+    let unwritable = |error: io::Error| match place {
+        Some(path) => {
+            Failure::unwritable(format!("{} cannot be written: {error}", Source::File(path.to_owned())))
+        }
+        None => Failure::stdout(&error),
     };
     let out = Output::open(place).map_err(unwritable)?;
     let mut report = Report::start(format, out).map_err(unwritable)?;
