@@ -226,13 +226,7 @@ fn on_terminal(room: &Room, command: &str) -> Option<String> {
         .args(["--quiet", "--return", "--command", command, "/dev/null"])
         .stdin(Stdio::null())
         .output();
-    match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(_) => {
-            eprintln!("skipped: no script(1) to make a terminal with");
-            None
-        }
-    }
+    output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(target_os = "linux")]
@@ -243,7 +237,9 @@ fn progress_is_shown_on_a_terminal_after_a_while_and_taken_away() {
     let (binary, path) = (env!("CARGO_BIN_EXE_receipt-verify"), path.display());
     let slow = format!("(cat '{path}'; sleep 1.8; cat '{path}') | '{binary}' audit - --keyset keys.json");
     let run = |flags: &str| on_terminal(&room, &format!("{slow} {flags}"));
-    let Some(shown) = run("--format text") else { return };
+    let Some(shown) = run("--format text") else {
+        return eprintln!("skipped: no script(1) to make a terminal with");
+    };
     assert!(shown.contains("\r\u{1b}[K2 receipts, 0 need attention, "), "{shown:?}");
     assert!(shown.contains("/s\r\u{1b}[K2 receipts audited"), "{shown:?}");
     for flags in ["--format text --quiet", "--format json", "--format text 2>/dev/null"] {
