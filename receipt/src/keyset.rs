@@ -10,6 +10,7 @@ use crate::signature::PublicKey;
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -68,8 +69,9 @@ pub struct Key {
     pub key_id: JsonString<'static>,
     /// The public half.
     pub public_key: PublicKey,
-    /// The canonical form the key declares, its own or its keyset's.
-    pub canonicalization: Option<JsonString<'static>>,
+    /// The canonical form the key declares, its own or its keyset's. Keys that inherit one share it: a keyset
+    /// can hold thousands, and the text has no limit of its own.
+    pub canonicalization: Option<Arc<JsonString<'static>>>,
     /// The key's lifecycle, when the document states one.
     pub lifecycle: Option<Lifecycle>,
 }
@@ -90,7 +92,7 @@ impl Key {
     pub fn trust_code(&self) -> &'static str {
         match (&self.canonicalization, &self.lifecycle) {
             (None, _) => "canonicalization_undeclared",
-            (Some(form), _) if *form != *canonical::ALGORITHM => "canonicalization_unsupported",
+            (Some(form), _) if **form != *canonical::ALGORITHM => "canonicalization_unsupported",
             (Some(_), Some(lifecycle)) => lifecycle.status.as_str(),
             (Some(_), None) => "lifecycle_unspecified",
         }
@@ -334,11 +336,13 @@ impl Keyset {
             return self.push(read_key(document, None)?, &mut ids_by_point);
         };
         let inherited = match container.get("canonicalization") {
-            Some(Value::String(form)) => Some(form),
+            Some(Value::String(form)) => Some(Arc::new(form.to_owned_string())),
             None => None,
             Some(_) => return Err(KeysetError::KeysetCanonicalization),
         };
-        entries.iter().try_for_each(|entry| self.push(read_key(entry, inherited)?, &mut ids_by_point))
+        entries
+            .iter()
+            .try_for_each(|entry| self.push(read_key(entry, inherited.as_ref())?, &mut ids_by_point))
     }
 
     fn push(
@@ -361,7 +365,7 @@ impl Keyset {
     }
 }
 
-fn read_key(value: &Value<'_>, inherited: Option<&JsonString<'_>>) -> Result<Key, KeysetError> {
+fn read_key(value: &Value<'_>, inherited: Option<&Arc<JsonString<'static>>>) -> Result<Key, KeysetError> {
     let entry = value.as_object().ok_or(KeysetError::KeyNotObject)?;
     if !is_text(entry, "contract_version", "1") {
         return Err(KeysetError::ContractVersion);
@@ -382,8 +386,8 @@ fn read_key(value: &Value<'_>, inherited: Option<&JsonString<'_>>) -> Result<Key
         Base64Fault::NotCanonical => KeysetError::PublicKeyEncoding,
     })?;
     let canonicalization = match entry.get("canonicalization") {
-        None | Some(Value::Null) => inherited.map(JsonString::to_owned_string),
-        Some(Value::String(form)) => Some(form.to_owned_string()),
+        None | Some(Value::Null) => inherited.cloned(),
+        Some(Value::String(form)) => Some(Arc::new(form.to_owned_string())),
         Some(_) => return Err(KeysetError::KeyCanonicalization),
     };
     let lifecycle = entry.get("lifecycle").map(read_lifecycle).transpose()?;

@@ -156,7 +156,7 @@ fn key_report(key: &Key) -> KeyReport {
         found: true,
         key_id: Some(key.key_id.clone()),
         lifecycle_status: key.lifecycle.as_ref().map_or("unknown", |lifecycle| lifecycle.status.as_str()),
-        canonicalization: key.canonicalization.clone(),
+        canonicalization: key.canonicalization.as_deref().cloned(),
         trusted: key.is_trusted(),
         reason: Note::new(key.trust_code(), key.trust_reason()),
         status_changed_at: key.lifecycle.as_ref().and_then(|lifecycle| lifecycle.status_changed_at.clone()),

@@ -2,11 +2,12 @@
 //!
 //! Source: Kaval API, section 7.4.
 
+use crate::json::is_ecmascript_space;
 use alloc::string::String;
 use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use core::fmt;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -17,11 +18,9 @@ pub const DEFAULT_TOLERANCE_SECONDS: f64 = 300.0;
 /// Most characters of header text that are echoed.
 const MAX_ECHO: usize = 128;
 
-/// The lenient reading of MACs and secrets: either alphabet, padding or not, spare bits ignored.
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_allow_trailing_bits(true)
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+/// The lenient reading of MACs and secrets: spare bits need not be zero.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// One secret of a subscription.
 #[derive(Clone)]
@@ -242,7 +241,7 @@ fn header<'h>(headers: &[(&str, &'h str)], name: &'static str) -> Result<&'h str
 fn read_signatures(header: &str) -> Result<Vec<[u8; 32]>, Rejected> {
     let mut macs = Vec::new();
     let mut has_other_version = false;
-    for element in header.split_whitespace() {
+    for element in header.split(is_ecmascript_space).filter(|element| !element.is_empty()) {
         let mut parts = element.split(',');
         let (Some(version), Some(text), None) = (parts.next(), parts.next(), parts.next()) else { continue };
         if text.is_empty() {
@@ -267,16 +266,20 @@ fn read_signatures(header: &str) -> Result<Vec<[u8; 32]>, Rejected> {
     }
 }
 
+/// Base64 in either alphabet, as far as it goes: whatever is in neither, padding and white space included, is
+/// passed over, as is a last character that completes no byte. `None` when no byte is left.
 fn decode_lenient(text: &[u8]) -> Option<Vec<u8>> {
-    let url_safe: Vec<u8> = text
-        .iter()
-        .map(|byte| match byte {
-            b'+' => b'-',
-            b'/' => b'_',
-            other => *other,
-        })
-        .collect();
-    URL_SAFE.decode(url_safe).ok()
+    let symbol = |byte: &u8| match byte {
+        b'+' => Some(b'-'),
+        b'/' => Some(b'_'),
+        b'-' | b'_' => Some(*byte),
+        _ => byte.is_ascii_alphanumeric().then_some(*byte),
+    };
+    let mut symbols: Vec<u8> = text.iter().filter_map(symbol).collect();
+    if symbols.len() % 4 == 1 {
+        symbols.pop();
+    }
+    LENIENT.decode(symbols).ok().filter(|bytes| !bytes.is_empty())
 }
 
 /// Header text for a message: its start, with everything but printable ASCII escaped.

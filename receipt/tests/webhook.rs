@@ -165,3 +165,17 @@ fn secrets_are_not_shown_and_header_text_is_cut_and_escaped() {
     let message = verifier(None).verify(&headers, BODY, NOW_MS).expect_err("not digits").message;
     assert!(!message.contains('\u{1b}') && message.len() < 300, "{message}");
 }
+
+#[test]
+fn a_secret_with_white_space_around_it_still_works() {
+    let secret = format!(" {}=\n", encode(b"the new secret"));
+    let verifier = Verifier::new(vec![Secret::new("new", &secret)], None).expect("a secret");
+    let signature = signed("1785247391");
+    let headers = [
+        ("webhook-id", "evt_1"),
+        ("webhook-timestamp", "1785247391"),
+        ("webhook-key-id", "new"),
+        ("webhook-signature", signature.as_str()),
+    ];
+    assert!(verifier.verify(&headers, BODY, 0.0).is_ok());
+}

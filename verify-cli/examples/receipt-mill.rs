@@ -79,7 +79,8 @@ fn mixed(number: u64) -> String {
 }
 
 fn sign(unsigned: &str) -> String {
-    let canonical = json::parse(unsigned).ok().and_then(|receipt| canonical::canonical_unsigned_receipt(&receipt).ok());
+    let canonical =
+        json::parse(unsigned).ok().and_then(|receipt| canonical::canonical_unsigned_receipt(&receipt).ok());
     let signature = signing_key().sign(canonical.unwrap_or_default().as_bytes()).to_bytes();
     let open = unsigned.strip_suffix('}').unwrap_or(unsigned);
     let signature = URL_SAFE_NO_PAD.encode(signature);

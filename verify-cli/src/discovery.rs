@@ -117,7 +117,8 @@ fn agent(url: &Url) -> Result<Agent, Failure> {
         .user_agent(USER_AGENT)
         .accept("application/json");
     if url.scheme() != "https" {
-        return Ok(config.build().new_agent());
+        // What stays on this machine is none of a proxy's business.
+        return Ok(config.proxy(None).build().new_agent());
     }
     let loaded = rustls_native_certs::load_native_certs();
     if loaded.certs.is_empty() {

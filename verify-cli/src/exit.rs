@@ -5,6 +5,7 @@ use crate::output::{self, Format, Layout};
 use kaval_receipt::Outcome;
 use kaval_receipt::json::{Object, Value};
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// What the process ends with. The numbers are documented in `docs/exit-codes.md`.
@@ -71,8 +72,11 @@ pub(crate) enum FailureCode {
     /// The command line cannot mean anything.
     Usage,
     /// A key that is already pinned has other public bytes in the new document.
+    #[cfg_attr(not(feature = "discovery"), expect(dead_code, reason = "only fetching can find that out"))]
     KeyChanged,
-    /// The output could not be written.
+    /// stdout could not be written, so nothing more can be said there.
+    Stdout,
+    /// A file could not be written.
     Unwritable,
     /// One of the outcomes a receipt can have.
     Outcome(Outcome),
@@ -84,14 +88,14 @@ impl FailureCode {
         match self {
             Self::Usage => "usage",
             Self::KeyChanged => "key_changed",
-            Self::Unwritable => "unwritable",
+            Self::Stdout | Self::Unwritable => "unwritable",
             Self::Outcome(outcome) => outcome.code(),
         }
     }
 
     fn status(self) -> ExitStatus {
         match self {
-            Self::Usage | Self::Unwritable => ExitStatus::Unchecked,
+            Self::Stdout | Self::Unwritable | Self::Usage => ExitStatus::Unchecked,
             Self::KeyChanged => ExitStatus::KeyNotTrusted,
             Self::Outcome(outcome) => outcome.into(),
         }
@@ -123,15 +127,20 @@ impl Failure {
         Self::outcome(Outcome::Unreadable, message)
     }
 
-    /// An output that could not be written.
+    /// A file that could not be written.
     pub(crate) fn unwritable(message: impl Into<String>) -> Self {
         Self { code: FailureCode::Unwritable, message: message.into() }
     }
 
+    /// Output that could not be written to stdout.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        Self { code: FailureCode::Stdout, message: format!("stdout cannot be written: {error}") }
+    }
+
     /// Prints the failure and says how the process ends: as the failure object on stdout, or as a line on
-    /// stderr for people. A failure to write goes to stderr in any case.
+    /// stderr for people. That stdout cannot be written is told on stderr in any case.
     pub(crate) fn report(&self, format: Format, layout: Layout) -> ExitStatus {
-        if format == Format::Json && self.code != FailureCode::Unwritable {
+        if format == Format::Json && self.code != FailureCode::Stdout {
             if let Err(failure) = output::print_json(&self.to_value(), layout) {
                 output::advise(&failure);
             }

@@ -48,8 +48,7 @@ impl GateArgs {
 pub(crate) fn evaluation_time(at: Option<&str>) -> Result<EvaluationTime, Failure> {
     match at {
         Some(at) => {
-            let error =
-                |error| Failure::usage(format!("--at: {error}, such as 2026-08-01T10:00:00Z or ...+02:00"));
+            let error = |error| Failure::usage(format!("--at: {error}, such as 2026-08-01T10:00:00Z"));
             EvaluationTime::parse(at).map_err(error)
         }
         None => EvaluationTime::from_unix_millis(unix_millis())

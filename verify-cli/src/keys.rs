@@ -79,9 +79,9 @@ fn to_text(keyset: &Keyset, is_usable: bool) -> String {
     let palette = output::palette();
     let mut text = String::new();
     let (mark, verdict) = if is_usable { (Mark::Pass, "USABLE") } else { (Mark::Fail, "NOT USABLE") };
-    let _ = write!(text, "{}: {} keys", palette.paint(mark, verdict), keyset.keys().len());
+    let _ = write!(text, "{}: {}", palette.paint(mark, verdict), counted(keyset.keys().len()));
     if let Some(fault) = keyset.fault() {
-        let _ = write!(text, ", then {}", Escaped::new(&fault.to_string()));
+        let _ = write!(text, ", then a fault: {}", Escaped::new(&fault.to_string()));
     }
     text.push_str("\n\n");
     for key in keyset.keys() {
@@ -101,6 +101,10 @@ fn to_text(keyset: &Keyset, is_usable: bool) -> String {
         }
     }
     text
+}
+
+fn counted(keys: usize) -> String {
+    format!("{keys} {}", if keys == 1 { "key" } else { "keys" })
 }
 
 #[cfg(not(feature = "discovery"))]
@@ -132,10 +136,10 @@ pub(crate) fn fetch(args: &FetchArgs) -> Result<ExitStatus, Failure> {
     };
     pin::replace(&args.output, discovered.text.as_bytes())?;
     let (format, layout) = args.rendering.resolved();
-    let count = discovered.keyset.keys().len();
+    let count = counted(discovered.keyset.keys().len());
     if format == Format::Text {
         let output = args.output.to_string_lossy();
-        output::print(&format!("pinned {count} keys in {}\n", Escaped::new(&output)))?;
+        output::print(&format!("pinned {count} in {}\n", Escaped::new(&output)))?;
     } else {
         let mut value = to_value(&discovered.keyset, true);
         if let Value::Object(root) = &mut value {

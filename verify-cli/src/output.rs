@@ -90,7 +90,7 @@ impl Palette {
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::unwritable(format!("stdout cannot be written: {error}")))
+    written.map_err(|error| Failure::stdout(&error))
 }
 
 /// Writes a value to stdout as JSON and a line break.

@@ -16,6 +16,10 @@ pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitStatus 
         };
     }
     let (format, layout) = asked_rendering(arguments);
+    let text = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => format!("a subcommand is needed\n\n{text}"),
+        _ => text,
+    };
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     Failure::usage(escape_values(text, arguments)).report(format, layout)
 }

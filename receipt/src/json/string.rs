@@ -275,7 +275,7 @@ fn units(mut bytes: &[u8]) -> impl Iterator<Item = u16> {
 }
 
 /// White space that ECMAScript `String.trim` removes; U+0085 is not in it.
-fn is_ecmascript_space(c: char) -> bool {
+pub(crate) fn is_ecmascript_space(c: char) -> bool {
     matches!(c,
         '\u{9}'..='\u{D}' | ' ' | '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}'
         | '\u{2028}' | '\u{2029}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{FEFF}')

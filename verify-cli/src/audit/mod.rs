@@ -30,7 +30,7 @@ use crate::output::advise;
 use ids::{ExpectedIds, Tally};
 use kaval_receipt::assess::Derive;
 use output::Output;
-use pipeline::{Event, Job};
+use pipeline::{Broken, Event, Job};
 use progress::Progress;
 use report::Report;
 use std::ffi::OsString;
@@ -64,10 +64,11 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
     });
 
     let place = args.output.as_deref();
-    let unwritable = |error: io::Error| {
-        let name =
-            place.map_or_else(|| "stdout".to_owned(), |path| Source::File(path.to_owned()).to_string());
-        Failure::unwritable(format!("{name} cannot be written: {error}"))
+    let unwritable = |error: io::Error| match place {
+        Some(path) => {
+            Failure::unwritable(format!("{} cannot be written: {error}", Source::File(path.to_owned())))
+        }
+        None => Failure::stdout(&error),
     };
     let out = Output::open(place).map_err(unwritable)?;
     let mut report = Report::start(format, out).map_err(unwritable)?;
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
 
     let mut summary = Summary {
         at: job.at.as_str().to_owned(),
+        keys: keys_in_words(args, &job),
         not_checked: not_checked(&job),
         is_brief: args.quiet,
         ..Summary::default()
@@ -100,12 +102,16 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
     if let Some(progress) = &progress {
         progress.clear();
     }
-    summary.passed = run.map_err(unwritable)?;
+    summary.passed = run.map_err(|broken| match broken {
+        Broken::Write(error) => unwritable(error),
+        Broken::Thread(error) => Failure::unreadable(format!("the work could not be shared out: {error}")),
+    })?;
     summary.completeness = tally.map(Tally::finish);
     report.finish(&summary).map_err(unwritable)?;
     if summary.counts.total() == 0 {
         advise(&"there was no receipt in the input");
-    } else if place.is_some() && !args.quiet {
+    } else if !args.quiet && (place.is_some() || format == AuditFormat::Csv) {
+        // Nothing else tells the totals then.
         advise(&summary.headline());
     }
     Ok(ExitStatus::from_code(summary.exit_code()))
@@ -123,6 +129,14 @@ fn read_expected_ids(path: &Path) -> Result<ExpectedIds, Failure> {
     let source = Source::File(path.to_owned());
     let bytes = source.read(limits::MAX_EXPECTED_IDS_BYTES).map_err(|error| error.into_failure(&source))?;
     ExpectedIds::parse(&bytes).map_err(|error| Failure::usage(format!("--expect-ids: {source}: {error}")))
+}
+
+/// Which keys were used.
+fn keys_in_words(args: &AuditArgs, job: &Job) -> String {
+    let place = args.keyset.as_ref().or(args.keys.as_ref()).cloned().unwrap_or_default();
+    let count = job.keyset.keys().len();
+    let noun = if count == 1 { "key" } else { "keys" };
+    format!("{count} {noun} from {}", Source::File(place))
 }
 
 /// What a reader could believe was checked and was not.

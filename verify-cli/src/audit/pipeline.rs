@@ -37,6 +37,15 @@ pub(super) struct Job {
     pub(super) jobs: usize,
 }
 
+/// Why a run ended early.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The report could not be written.
+    Write(io::Error),
+    /// A thread could not be started, or ended early.
+    Thread(io::Error),
+}
+
 /// What the writer is told.
 #[derive(Debug)]
 pub(super) enum Event<'b> {
@@ -53,20 +62,23 @@ pub(super) enum Event<'b> {
 ///
 /// # Errors
 ///
-/// Whatever `write` answers, and a thread that could not be started or ended early.
-pub(super) fn run(job: &Arc<Job>, mut write: impl FnMut(Event<'_>) -> io::Result<()>) -> io::Result<Passed> {
+/// [`Broken`] with whatever `write` answers, or for the sake of a thread.
+pub(super) fn run(
+    job: &Arc<Job>,
+    mut write: impl FnMut(Event<'_>) -> io::Result<()>,
+) -> Result<Passed, Broken> {
     let batches = job.jobs * BATCHES_PER_JOB + SPARE_BATCHES;
     let (free, free_batches) = sync_channel(batches);
     let (work, work_queue) = sync_channel(batches);
     let (done, done_batches) = channel();
     for _ in 0..batches {
-        free.send(Box::<Batch>::default()).map_err(io::Error::other)?;
+        free.send(Box::<Batch>::default()).map_err(|error| Broken::Thread(io::Error::other(error)))?;
     }
     let work_queue = Arc::new(Mutex::new(work_queue));
     for number in 0..job.jobs {
         let (job, work_queue, done) = (Arc::clone(job), Arc::clone(&work_queue), done.clone());
         let thread = thread::Builder::new().name(format!("worker {number}")).stack_size(WORKER_STACK_BYTES);
-        thread.spawn(move || {
+        let thread = thread.spawn(move || {
             let auditor = Auditor::new(&job.keyset, job.at.clone(), job.gates.clone());
             let mut worker = Worker::new(auditor, job.format, job.expected.as_ref());
             while let Some(mut batch) = next(&work_queue) {
@@ -75,13 +87,15 @@ pub(super) fn run(job: &Arc<Job>, mut write: impl FnMut(Event<'_>) -> io::Result
                     return;
                 }
             }
-        })?;
+        });
+        thread.map_err(Broken::Thread)?;
     }
     // Only the workers hold these now, so that the ends of both queues are seen.
     drop((done, work_queue));
     let feeder = {
         let (job, feeder) = (Arc::clone(job), Feeder::new(free_batches, work));
-        thread::Builder::new().name("feeder".to_owned()).spawn(move || feeder.feed(&job.inputs))?
+        let thread = thread::Builder::new().name("feeder".to_owned());
+        thread.spawn(move || feeder.feed(&job.inputs)).map_err(Broken::Thread)?
     };
 
     let mut waiting: Vec<Option<Box<Batch>>> = (0..batches).map(|_| None).collect();
@@ -90,7 +104,7 @@ pub(super) fn run(job: &Arc<Job>, mut write: impl FnMut(Event<'_>) -> io::Result
     loop {
         let batch = match done_batches.try_recv() {
             Err(TryRecvError::Empty) => {
-                write(Event::Idle)?;
+                write(Event::Idle).map_err(Broken::Write)?;
                 done_batches.recv().ok()
             }
             batch => batch.ok(),
@@ -102,17 +116,18 @@ pub(super) fn run(job: &Arc<Job>, mut write: impl FnMut(Event<'_>) -> io::Result
             *place = Some(batch);
         }
         while let Some(mut batch) = waiting.get_mut(slot(sequence)).and_then(Option::take) {
-            write(Event::Batch(&mut batch))?;
+            write(Event::Batch(&mut batch)).map_err(Broken::Write)?;
             batch.reset();
             sequence += 1;
             // At the end of the input the feeder takes no batch back.
             let _ = free.send(batch);
         }
     }
-    let passed = feeder.join().map_err(|_| io::Error::other("reading the input broke off"))?;
+    let passed =
+        feeder.join().map_err(|_| Broken::Thread(io::Error::other("reading the input broke off")))?;
     match passed {
         Ok(passed) if waiting.iter().all(Option::is_none) => Ok(passed),
-        _ => Err(io::Error::other("a worker broke off")),
+        _ => Err(Broken::Thread(io::Error::other("a worker broke off"))),
     }
 }
 

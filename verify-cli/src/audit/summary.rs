@@ -23,6 +23,8 @@ pub(super) struct Summary {
     pub(super) completeness: Option<Completeness>,
     /// When freshness was judged, as it was spelled.
     pub(super) at: String,
+    /// Which keys were used, in words.
+    pub(super) keys: String,
     /// What the run did not check, in words.
     pub(super) not_checked: Vec<&'static str>,
     /// Whether a report for people says only what needs attention.

@@ -119,19 +119,22 @@ fn a_report_file_appears_whole_or_not_at_all() {
     mixed(&room);
     let command = |place: &str, format: &str| {
         let output = room.audit(&["in", "--format", format, "--output", place]).output().expect("it runs");
-        assert!(output.stdout.is_empty());
-        (output.status.code().expect("a code"), String::from_utf8_lossy(&output.stderr).into_owned())
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().expect("a code"), text(&output.stdout), text(&output.stderr))
     };
     for format in ["json", "csv", "junit", "html", "text"] {
-        let (code, stderr) = command("report", format);
-        assert_eq!(code, 2);
+        let (code, stdout, stderr) = command("report", format);
+        assert_eq!((code, &*stdout), (2, ""));
         assert!(stderr.contains("4 audited: 1 accepted, 3 need attention"), "{stderr}");
         assert!(fs::read(room.path("report")).expect("a file").len() > 300, "{format}");
     }
     for place in ["nowhere/report", "in", "keys.json/report"] {
-        let (code, stderr) = command(place, "json");
+        let (code, stdout, _) = command(place, "json");
         assert_eq!(code, 2, "{place}");
-        assert!(stderr.contains("cannot be written"), "{stderr}");
+        assert!(
+            stdout.contains(r#""code":"unwritable""#) && stdout.contains("cannot be written"),
+            "{stdout}"
+        );
     }
     assert_eq!(names(&room.path("")), ["in", "keys.json", "report"]);
 }
@@ -212,4 +215,82 @@ fn a_reader_that_goes_away_does_not_leave_the_run_waiting_for_input() {
     let _ = std::io::Write::write_all(&mut stdin, lines.as_bytes());
     assert_eq!(child.wait().expect("it ends").code(), Some(2));
     drop(stdin);
+}
+
+/// Runs a shell command on a terminal of its own and answers what appeared there; none without `script`.
+#[cfg(target_os = "linux")]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn on_terminal(room: &Room, command: &str) -> Option<String> {
+    let output = Command::new("script")
+        .current_dir(room.path(""))
+        .args(["--quiet", "--return", "--command", command, "/dev/null"])
+        .stdin(Stdio::null())
+        .output();
+    output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_shown_on_a_terminal_after_a_while_and_taken_away() {
+    let room = Room::new();
+    let path = room.put("a.jsonl", format!("{}\n", receipt("a")));
+    let (binary, path) = (env!("CARGO_BIN_EXE_receipt-verify"), path.display());
+    let slow = format!("(cat '{path}'; sleep 1.8; cat '{path}') | '{binary}' audit - --keyset keys.json");
+    let run = |flags: &str| on_terminal(&room, &format!("{slow} {flags}"));
+    let Some(shown) = run("--format text") else {
+        return eprintln!("skipped: no script(1) to make a terminal with");
+    };
+    assert!(shown.contains("\r\u{1b}[K2 receipts, 0 need attention, "), "{shown:?}");
+    assert!(shown.contains("/s\r\u{1b}[K2 receipts audited"), "{shown:?}");
+    for flags in ["--format text --quiet", "--format json", "--format text 2>/dev/null"] {
+        let shown = run(flags).expect("it worked before");
+        assert!(!shown.contains("need attention, "), "{flags}: {shown:?}");
+    }
+}
+
+#[test]
+fn csv_has_its_totals_beside_it() {
+    let room = Room::new();
+    mixed(&room);
+    let stderr = |flags: &[&str]| {
+        let output = room.audit(&[&["in", "--format", "csv"], flags].concat()).output().expect("it runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(stderr(&[]), "receipt-verify: 4 audited: 1 accepted, 3 need attention; exit code 2\n");
+    assert_eq!(stderr(&["--quiet"]), "");
+    fs::write(room.path("ids"), "a\nb\n").expect("a file");
+    assert!(stderr(&["--expect-ids", "ids"]).contains(", 1 ids missing, 2 unexpected;"));
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_that_cannot_start_say_why() {
+    let room = Room::new();
+    room.put("a.json", receipt("a"));
+    fs::write(room.path("broken.json"), "{").expect("a file");
+    for (flags, words) in [
+        (&["--keyset", "nowhere.json"][..], "unreadable: nowhere.json"),
+        (&["--keyset", "broken.json"], "keys_malformed: broken.json"),
+        (&["--keys", "nowhere"], "unreadable: nowhere"),
+        (&["--keys", "in/../in", "--jobs", "1"], "keys_malformed: in/../in/a.json"),
+        (&["--keyset", "keys.json", "--jobs", "513"], "--jobs takes a number from 1 to 512"),
+        (&["--keyset", "keys.json", "--jobs", "0"], "--jobs"),
+        (&["--keyset", "keys.json", "--at", "yesterday"], "--at"),
+        (&["--keyset", "keys.json", "--keys", "in"], "cannot be used with"),
+        (&[], "--keyset"),
+    ] {
+        let mut command = room.bare_audit(&["in", "--format", "junit"]);
+        if flags.contains(&"--at") {
+            command = Command::new(env!("CARGO_BIN_EXE_receipt-verify")).into();
+            command.current_dir(room.path("")).args(["audit", "in", "--format", "junit"]);
+        }
+        let output = command.args(flags).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words) && output.stdout.is_empty(), "{stderr}");
+    }
+    let output =
+        room.audit(&["in", "--format", "junit"]).env("TMPDIR", "/nowhere").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("temporary file"));
 }

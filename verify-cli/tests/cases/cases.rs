@@ -7,6 +7,7 @@ use std::path::Path;
 /// Fewer files than this means that some were lost.
 const LEAST_CASES: usize = 40;
 
+/// The runner compares with `/` in place of every backslash, so the files have it too.
 #[test]
 fn every_case_file_holds() {
     trycmd::TestCases::new().case("tests/cmd/*.toml").run();

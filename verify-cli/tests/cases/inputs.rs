@@ -3,6 +3,9 @@
 //! `UPDATE_INPUTS=1` writes them; otherwise they must be what this makes.
 
 use super::support::{KEY_ID, active_keyset, input, key, keyset, sign};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use kaval_receipt::canonical::Digest;
 use std::fs;
 
 /// A check receipt; the members differ from case to case.
@@ -84,9 +87,50 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
         ("expected-nothing.json", "{}".to_owned()),
     ];
     let mut inputs: Vec<_> = texts.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
+    inputs.extend(delivery());
     inputs.push(("utf-16.json", [vec![0xFF, 0xFE], utf16].concat()));
     inputs.push(("not-utf-8.json", allow().into_bytes().into_iter().chain([0xFF]).collect()));
     inputs
+}
+
+/// A signed webhook delivery, its headers and its secret in every form they are read in.
+fn delivery() -> Vec<(&'static str, Vec<u8>)> {
+    let body = r#"{"event_type":"fact_state.delta"}"#;
+    // 2026-08-01T10:00:00Z
+    let (id, timestamp) = ("evt_1", "1785578400");
+    let mac = hmac_sha256(b"not a secret", format!("{id}.{timestamp}.{body}").as_bytes());
+    let signature = format!("v1,{}", URL_SAFE_NO_PAD.encode(mac));
+    let secret = URL_SAFE_NO_PAD.encode("not a secret");
+    let texts = [
+        ("delivery.body", body.to_owned()),
+        (
+            "headers.txt",
+            format!(
+                "Content-Type: application/json\nWebhook-Id: {id}\nWebhook-Timestamp: {timestamp}\n\
+                 Webhook-Key-Id: wsk_1\nWebhook-Signature: {signature}\n"
+            ),
+        ),
+        (
+            "headers.json",
+            format!(
+                r#"[["webhook-id","{id}"],["webhook-timestamp","{timestamp}"],{{"name":"webhook-key-id","value":"wsk_1"}},["webhook-signature","{signature}"]]"#
+            ),
+        ),
+        ("secrets.json", format!(r#"{{"wsk_0":"b2xk","wsk_1":"{secret}"}}"#)),
+        ("secrets.txt", format!("# rotated in July\nwsk_0=b2xk\n\nwsk_1:{secret}\n")),
+        ("secrets-other.txt", "wsk_0=b2xk\n".to_owned()),
+        ("secrets-broken.txt", format!("{secret}\n")),
+        ("secrets-not-base64.txt", "wsk_1:hello world\n".to_owned()),
+    ];
+    texts.into_iter().map(|(name, text)| (name, text.into_bytes())).collect()
+}
+
+/// HMAC-SHA256 with a key shorter than a block, from its definition in RFC 2104.
+fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let padded =
+        |pad: u8| -> Vec<u8> { (0..64).map(|index| key.get(index).copied().unwrap_or(0) ^ pad).collect() };
+    let inner = Digest::of(&[&*padded(0x36), message].concat()).sha256;
+    Digest::of(&[padded(0x5C), inner.to_vec()].concat()).sha256
 }
 
 #[test]

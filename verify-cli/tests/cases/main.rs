@@ -1,10 +1,14 @@
 //! The command from outside, audit aside: case files, streams, discovery, and rules about the build.
 
 mod build;
+#[cfg(feature = "discovery")]
 mod cases;
+mod compat;
+#[cfg(feature = "discovery")]
 mod discovery;
 mod exit_codes;
 mod inputs;
+#[cfg(feature = "discovery")]
 mod pinning;
 mod streams;
 mod support;

@@ -11,14 +11,15 @@ const TEXTS: [&str; 3] = ["error", "reason", "message"];
 
 #[test]
 fn the_worked_examples_agree_in_every_machine_member() {
-    let Some(spec) = shared().and_then(|folder| {
-        fs::read_to_string(folder.join("spec/receipt-verification.md")).ok()
-    }) else {
+    let Some(spec) =
+        shared().and_then(|folder| fs::read_to_string(folder.join("spec/receipt-verification.md")).ok())
+    else {
         println!("skipped: the specification is not there");
         return;
     };
     let (_, examples) = spec.split_once("## 13. Worked examples").expect("section 13");
-    let blocks: Vec<&str> = examples.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let blocks: Vec<&str> =
+        examples.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let [receipt_1, keys_1, result_1, receipt_2, keys_2, result_2, receipt_3, result_3, receipt_4, result_4] =
         blocks[..]
     else {
@@ -41,8 +42,10 @@ fn the_worked_examples_agree_in_every_machine_member() {
         symlink(env!("CARGO_BIN_EXE_receipt-verify"), &program).expect("a link");
         fs::write(folder.path().join("receipt.json"), receipt).expect("a receipt");
         fs::write(folder.path().join("keys.json"), keys).expect("keys");
-        let arguments = ["receipt.json", "--keyset", "keys.json", "--derive-verdict", "--compact", "--at", at];
-        let output = Command::new(program).current_dir(folder.path()).args(arguments).output().expect("a run");
+        let arguments =
+            ["receipt.json", "--keyset", "keys.json", "--derive-verdict", "--compact", "--at", at];
+        let output =
+            Command::new(program).current_dir(folder.path()).args(arguments).output().expect("a run");
         assert!(output.stderr.is_empty());
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         let accepted = printed.contains(r#""accepted":true"#);

@@ -155,8 +155,11 @@ fn write_chart(out: &mut Vec<u8>, summary: &Summary) {
 
 fn write_coverage(out: &mut Vec<u8>, summary: &Summary) {
     out.extend_from_slice(
-        b"<section class=\"card\" aria-labelledby=\"coverage\"><h2 id=\"coverage\">Coverage</h2>\n<ul>\n",
+        b"<section class=\"card\" aria-labelledby=\"coverage\"><h2 id=\"coverage\">Coverage</h2>\n<ul class=\"coverage\">\n",
     );
+    out.extend_from_slice(b"<li>Checked with ");
+    write_xml(out, &summary.keys);
+    out.extend_from_slice(b"</li>\n");
     for words in &summary.not_checked {
         out.extend_from_slice(b"<li>");
         write_xml(out, words);

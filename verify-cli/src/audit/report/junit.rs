@@ -33,6 +33,7 @@ pub(super) fn write_before_rows(out: &mut Vec<u8>, summary: &Summary) {
     };
     property("exit_code", &summary.exit_code().to_string());
     property("evaluated_at", &summary.at);
+    property("keys", &summary.keys);
     for (outcome, count) in summary.outcomes() {
         property(outcome.code(), &count.to_string());
     }

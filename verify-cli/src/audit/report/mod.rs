@@ -36,7 +36,11 @@ impl Report {
             out.write_all(CSV_HEADER.as_bytes())?;
         }
         let spool = match format {
-            Format::Html | Format::Junit => Some(BufWriter::new(tempfile::tempfile()?)),
+            Format::Html | Format::Junit => {
+                let named =
+                    |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
+                Some(BufWriter::new(tempfile::tempfile().map_err(named)?))
+            }
             Format::Csv | Format::Json | Format::Text => None,
         };
         // Each row of text is two lines.

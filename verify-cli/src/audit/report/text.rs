@@ -46,6 +46,7 @@ pub(super) fn write(out: &mut Vec<u8>, summary: &Summary, listed: &[u8]) {
     if summary.is_brief {
         return;
     }
+    let _ = writeln!(out, "  checked with {}", summary.keys);
     for words in &summary.not_checked {
         let _ = writeln!(out, "  {words}");
     }
