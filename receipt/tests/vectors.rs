@@ -402,3 +402,49 @@ fn verifications() {
         Ok(())
     });
 }
+
+fn sample(path: &str) -> String {
+    std::fs::read_to_string(folder().join("..").join(path)).expect("a readable sample")
+}
+
+fn sample_outcome(receipt: &str, keyset: &str) -> String {
+    let keyset = sample(&format!("keysets/{keyset}.json"));
+    let keyset = Keyset::from_value(&json::parse(&keyset).expect("strict JSON"));
+    let at = EvaluationTime::parse("2026-08-02T00:00:00Z").expect("a valid instant");
+    let gates = Gates::default();
+    let found = assess::assess_text(receipt, &keyset, &at, &gates, Wrappers::Own, &mut Vec::new());
+    found.outcome.code().to_owned()
+}
+
+#[test]
+fn sample_receipts_and_keysets_have_their_outcomes() {
+    for (receipt, outcome) in [
+        ("allow", "accepted"),
+        ("block", "accepted"),
+        ("lone-surrogate", "accepted"),
+        ("mismatch", "verdict_mismatch"),
+        ("packet-fresh", "accepted"),
+        ("review", "accepted"),
+        ("rule-1.0.0", "accepted"),
+        ("rule-2-downgraded", "accepted"),
+        ("rule-2-passed", "accepted"),
+        ("tampered", "signature_invalid"),
+        ("wrapped", "accepted"),
+    ] {
+        let text = sample(&format!("receipts/{receipt}.json"));
+        assert_eq!(sample_outcome(&text, "sample"), outcome, "{receipt}");
+    }
+    let allow = sample("receipts/allow.json");
+    for (keyset, outcome) in [
+        ("bare-key", "accepted"),
+        ("compromised", "key_untrusted"),
+        ("malformed", "keys_malformed"),
+        ("no-lifecycle", "key_untrusted"),
+        ("per-key", "accepted"),
+        ("retired", "accepted"),
+        ("revoked", "key_untrusted"),
+        ("wrapped", "accepted"),
+    ] {
+        assert_eq!(sample_outcome(&allow, keyset), outcome, "{keyset}");
+    }
+}
