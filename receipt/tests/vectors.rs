@@ -24,7 +24,7 @@ const FILES: [(&str, usize, &str); 10] = [
     ("keysets", 98, "0a2d960df726fd4a4060933f1f471368f70a58e8f37b43f9e967a7fc73edd744"),
     ("reader", 135, "5a8908000e09f989df63657cd74ebc39f7a67150a2059ab5184faf8e26a2d534"),
     ("rule2", 144, "a5a2358ca91732a3545ffac7e22e5601deff59b032693936dbe8adb1bd30f7f7"),
-    ("verify", 83, "e145cfdf5fddeb05bfe32de02b27d40e1fa8fca36fc07f454e0b24b9008a9ab6"),
+    ("verify", 84, "deef12db5efd6b8ff66bc96de88855f4d588ee14bd7894049e2e8affbd5816e3"),
     ("wrapper", 22, "4f456759c1da44593b3d681dbdd06cf5c0ca5ac0fcf4a02d461d4a010b8d72b7"),
 ];
 

@@ -6,7 +6,8 @@ use super::add_cases;
 use crate::files::Files;
 use crate::receipts;
 use crate::signing::{
-    KEY_ID, OTHER_KEY_ID, base64url, other_key, public_x, sample_key, signature, signed, with_signature,
+    KEY_ID, OTHER_KEY_ID, base64url, other_key, public_x, sample_key, signature,
+    signature_with_neutral_point, signed, with_signature,
 };
 use crate::{keysets, receipts::forged};
 use base64::Engine as _;
@@ -164,6 +165,15 @@ fn keys() -> Vec<Case> {
         case("key-not-a-point", with_x(&format!("Ag{}", "A".repeat(41))), "signature_invalid"),
         case("key-of-small-order", with_x(&format!("AQ{}", "A".repeat(41))), "signature_invalid"),
         Case { receipt: neutral.clone(), ..case("key-and-signature-of-small-order", with_x(&format!("AQ{}", "A".repeat(41))), "signature_invalid") },
+        Case {
+            receipt: with_signature(
+                &receipts::allow(),
+                KEY_ID,
+                &signature_with_neutral_point(&receipts::allow(), &sample_key()),
+                Layout::Compact,
+            ),
+            ..case("signature-of-small-order-that-adds-up", keysets::active(), "signature_invalid")
+        },
         Case { receipt: neutral, ..case("signature-of-small-order", keysets::active(), "signature_invalid") },
     ]
 }
