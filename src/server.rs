@@ -224,7 +224,7 @@ impl Server {
 fn log_cancelled(client: &Client, call: &Call<'_>, started: Instant) {
     tracing::error!(
         tool = %client.redact(&crate::arguments::shown_name(call.tool)),
-        code = "cancelled",
+        code = %"cancelled",
         elapsed_ms = elapsed_ms(started),
         "[kaval-mcp] tool error:"
     );
