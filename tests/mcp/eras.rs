@@ -168,6 +168,37 @@ fn a_broken_initialize_is_32602_and_may_be_repeated() {
 }
 
 #[test]
+fn a_client_is_not_refused_for_what_this_server_never_asks() {
+    let told = [
+        (json!({"experimental": {"x": true}}), json!({})),
+        (json!({"roots": true, "sampling": {"context": true}, "extensions": {"io.x/y": 1}}), json!({})),
+        (json!({}), json!({"icons": [{"src": "data:,", "sizes": "any", "theme": "sepia"}]})),
+        (json!({}), json!({"title": 5, "websiteUrl": []})),
+    ];
+    for (capabilities, mut info) in told {
+        let (_api, mut server) = fresh();
+        info["name"] = json!("tests");
+        info["version"] = json!("1");
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": info});
+        let answer = server.request("initialize", &params);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{params}: {answer}");
+        server.success("list_sources", &json!({}));
+    }
+    let (_api, mut server) = fresh();
+    for (capabilities, info) in [
+        (json!([]), json!({"name": "tests", "version": "1"})),
+        (json!({}), json!({"name": "tests"})),
+        (json!({}), json!({"name": 5, "version": "1"})),
+        (json!({}), json!("tests")),
+    ] {
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": info});
+        assert_eq!(server.request("initialize", &params)["error"]["code"], -32602, "{params}");
+    }
+}
+
+#[test]
 fn a_second_initialize_is_answered() {
     let (_api, mut server) = fresh();
     server.initialize("2025-11-25");
