@@ -330,7 +330,10 @@ impl Intake<'_> {
                 .and_then(|raw| text(raw.get()))
                 .map(|text| text.into_owned().into_boxed_str());
             if let Some(version) = meta.protocol_version {
-                named = Some(text(version.get()).and_then(|version| Version::parse(&version)));
+                let version = text(version.get()).ok_or_else(|| {
+                    invalid_params("`io.modelcontextprotocol/protocolVersion` must be a string")
+                })?;
+                named = Some(Version::parse(&version));
                 // rmcp checks that everything a modern request owes is there.
                 full_meta = Some(
                     serde_json::from_str::<RequestMetaObject>(raw)
@@ -344,6 +347,10 @@ impl Intake<'_> {
             (None, Some(session)) => session,
             (None, None) => before_initialize(method, params.as_ref())?,
         };
+        if version.is_modern() && matches!(request, ClientRequest::PingRequest(_)) {
+            // That version has no `ping`: it is refused like any other unknown method.
+            request = ClientRequest::CustomRequest(CustomRequest::new(method, None));
+        }
         if let ClientRequest::InitializeRequest(initialize) = &request {
             if batch.is_some() {
                 return Err(invalid_request("`initialize` must not be part of a batch"));

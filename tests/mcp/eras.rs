@@ -116,6 +116,20 @@ fn what_the_modern_era_removed_is_32601_there() {
     for method in ["ping", "logging/setLevel", "resources/subscribe"] {
         let answer = modern(&mut server, method, json!({}));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        assert_eq!(answer["error"]["message"], "Method not found", "{method}: {answer}");
+    }
+}
+
+#[test]
+fn a_version_that_is_no_text_is_32602() {
+    let (_api, mut server) = fresh();
+    for version in [json!(5), json!(null), json!({}), json!([MODERN]), json!(true)] {
+        let mut params = json!({"_meta": meta(MODERN)});
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = version.clone();
+        for method in ["tools/list", "server/discover"] {
+            let answer = server.request(method, &params);
+            assert_eq!(answer["error"]["code"], -32602, "{method} {version}: {answer}");
+        }
     }
 }
 
