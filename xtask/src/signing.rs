@@ -5,7 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use kaval_receipt::canonical;
 use kaval_receipt::json::{self, Layout, Object, Value};
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, Sha512};
+use std::ops::{Add, Mul};
 
 /// Id of the key that signs the samples.
 pub(crate) const KEY_ID: &str = "sample-key-2026";
@@ -41,6 +42,32 @@ pub(crate) fn signature(unsigned: &str, key: &SigningKey) -> String {
     let receipt = json::parse(unsigned).expect("generated receipts are strict JSON");
     let canonical = canonical::canonical_unsigned_receipt(&receipt).expect("generated receipts are objects");
     base64url(&key.sign(canonical.as_bytes()).to_bytes())
+}
+
+/// A signature whose R is the neutral point and whose scalar fits it: the equation without cofactor holds,
+/// a strict check refuses it all the same.
+pub(crate) fn signature_with_neutral_point(unsigned: &str, key: &SigningKey) -> String {
+    let receipt = json::parse(unsigned).expect("generated receipts are strict JSON");
+    let canonical = canonical::canonical_unsigned_receipt(&receipt).expect("generated receipts are objects");
+    let mut point = [0; 32];
+    point[0] = 1;
+    let hash = Sha512::new()
+        .chain_update(point)
+        .chain_update(key.verifying_key().as_bytes())
+        .chain_update(canonical.as_bytes())
+        .finalize();
+    let scalar = times_little_endian(key.to_scalar(), &hash);
+    base64url(&[point, scalar.to_bytes()].concat())
+}
+
+/// The product of a scalar and a number given as little-endian bytes.
+fn times_little_endian<S: Copy + From<u64> + Add<Output = S> + Mul<Output = S>>(
+    scalar: S,
+    bytes: &[u8],
+) -> S {
+    let number =
+        bytes.iter().rev().fold(S::from(0), |number, &byte| number * S::from(256) + S::from(u64::from(byte)));
+    scalar * number
 }
 
 /// An unsigned receipt with a signature block that names `key_id` and binds `checked_at` when there is one.
