@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Code, Failure};
 use crate::toolset::Budgets;
+use crate::wire::Wire;
 
 /// Calls that may be with the API at once. Agents run a handful; the rest of the room is for batch work,
 /// and the API's own limits are per key.
@@ -82,6 +83,8 @@ pub struct CallContext<'a> {
     budgets: Budgets,
     started: Instant,
     traceparent: Option<HeaderValue>,
+    /// Where the answer goes, if the transport is the line transport.
+    wire: Option<&'a Wire>,
 }
 
 impl<'a> CallContext<'a> {
@@ -90,6 +93,7 @@ impl<'a> CallContext<'a> {
         gate: &'a Gate,
         budgets: Budgets,
         traceparent: Option<&str>,
+        wire: Option<&'a Wire>,
     ) -> Self {
         let traceparent = traceparent.filter(|text| is_traceparent(text));
         Self {
@@ -98,6 +102,7 @@ impl<'a> CallContext<'a> {
             budgets,
             started: Instant::now(),
             traceparent: traceparent.and_then(|text| HeaderValue::from_str(text).ok()),
+            wire,
         }
     }
 
@@ -122,6 +127,7 @@ impl<'a> CallContext<'a> {
         let key = request.idempotency_key.clone();
         let turned = match self.gate.enter(self.left()).await {
             Ok(_permit) => {
+                self.room().await;
                 let left = self.left();
                 if left.is_zero() {
                     Turned::TooLate
@@ -147,6 +153,13 @@ impl<'a> CallContext<'a> {
             (Turned::TooLate, Some(key)) => Failure::ambiguous(key),
             (Turned::TooLate, None) => self.failure(CallError::Timeout { deadline: self.budgets.deadline }),
         }))
+    }
+
+    /// Waits for a client that does not read: answers must not pile up in memory. The deadline ends it.
+    async fn room(&self) {
+        if let Some(wire) = self.wire {
+            let _ = tokio::time::timeout(self.left(), wire.has_room()).await;
+        }
     }
 
     fn failure(&self, error: CallError) -> Failure {

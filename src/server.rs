@@ -131,7 +131,8 @@ impl Server {
     /// Runs one call to its end, or until it is cancelled.
     async fn run(&self, call: Call<'_>, cancelled: &CancellationToken) -> Option<Finished> {
         let inner = &*self.0;
-        let context = CallContext::new(&inner.client, &inner.gate, inner.budgets, call.traceparent);
+        let context =
+            CallContext::new(&inner.client, &inner.gate, inner.budgets, call.traceparent, call.wire);
         let owner = inner.owners.get(call.tool).and_then(|at| inner.toolsets.get(*at));
         let running: ToolFuture<'_> = match owner {
             Some(toolset) => toolset.call(call.tool, call.arguments, &context),
@@ -223,7 +224,7 @@ impl Server {
 fn log_cancelled(client: &Client, call: &Call<'_>, started: Instant) {
     tracing::error!(
         tool = %client.redact(&crate::arguments::shown_name(call.tool)),
-        code = "cancelled",
+        code = %"cancelled",
         elapsed_ms = elapsed_ms(started),
         "[kaval-mcp] tool error:"
     );
@@ -238,6 +239,7 @@ struct Call<'a> {
     tool: &'a str,
     arguments: Option<&'a str>,
     traceparent: Option<&'a str>,
+    wire: Option<&'a Wire>,
     progress: Progress<'a>,
 }
 
@@ -353,6 +355,7 @@ impl ServerHandler for Server {
                 tool: &request.name,
                 arguments: wire.arguments(),
                 traceparent: wire.traceparent(),
+                wire: Some(wire),
                 progress: wire
                     .progress_token()
                     .map_or(Progress::Unwanted, |token| Progress::Wire(wire, token)),
@@ -369,6 +372,7 @@ impl ServerHandler for Server {
             tool: &request.name,
             arguments: arguments.as_deref(),
             traceparent,
+            wire: None,
             progress: context
                 .meta
                 .get_progress_token()

@@ -56,6 +56,11 @@ impl Wire {
         self.0.traceparent.as_deref()
     }
 
+    /// Waits until the client has taken enough of what it was answered before.
+    pub(crate) async fn has_room(&self) {
+        self.0.outbox.has_room().await;
+    }
+
     /// Answers the request with these bytes, unless it was cancelled meanwhile.
     pub(crate) fn finish(&self, result: &[u8]) {
         self.0.outbox.finish(self.0.key, &Reply::Result(result));

@@ -60,7 +60,8 @@ impl ApiKey {
         if is_placeholder(key) {
             return Err(KeyFault::Placeholder);
         }
-        if key.get(..7).is_some_and(|p| p.eq_ignore_ascii_case("bearer ")) {
+        // The word alone is what is left of `Bearer ${KEY}` where the variable is empty.
+        if key.get(..7).unwrap_or(key).trim_end().eq_ignore_ascii_case("bearer") {
             return Err(KeyFault::BearerPrefix);
         }
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
@@ -216,6 +217,7 @@ mod tests {
             ("\"${input:key}\"", KeyFault::Placeholder),
             ("Bearer kv_live_1", KeyFault::BearerPrefix),
             ("bearer kv_live_1", KeyFault::BearerPrefix),
+            ("Bearer ", KeyFault::BearerPrefix),
             ("kv live", KeyFault::Character),
             ("kv\nlive", KeyFault::Character),
             ("kv\u{7f}live", KeyFault::Character),

@@ -10,7 +10,8 @@ use rmcp::model::ErrorData;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-/// Reading stops while this many bytes wait for a client that does not read its end.
+/// Reading stops, and no call goes to the API, while more bytes than this wait for a client that does not
+/// read its end. Calls that are with the API already may add their answers.
 ///
 /// Generous, because simple drivers write all their requests before they read the first reply; finite,
 /// because a client that never reads must not fill the memory.
@@ -48,6 +49,8 @@ struct State {
     batches: HashMap<u64, Batch>,
     next_key: u64,
     out: Vec<u8>,
+    /// Bytes the writer has taken out of `out` and the client has not taken yet.
+    writing: usize,
     closing: bool,
     broken: bool,
 }
@@ -185,13 +188,13 @@ impl Outbox {
         self.work.notify_one();
     }
 
-    /// Waits until the client has taken enough for more to be read from it.
+    /// Waits until the client has taken enough for more to be read from it, or to be fetched for it.
     pub(crate) async fn has_room(&self) {
         loop {
             let taken = self.taken.notified();
             {
                 let state = self.state();
-                if state.out.len() <= HIGH_WATER_BYTES || state.broken {
+                if state.out.len().saturating_add(state.writing) <= HIGH_WATER_BYTES || state.broken {
                     return;
                 }
             }
@@ -227,6 +230,7 @@ impl Outbox {
             let closing = {
                 let mut state = self.state();
                 std::mem::swap(&mut state.out, &mut spare);
+                state.writing = spare.len();
                 state.closing
             };
             if spare.is_empty() {
@@ -241,10 +245,13 @@ impl Outbox {
             if spare.capacity() > KEPT_BUFFER_BYTES {
                 spare = Vec::new();
             }
-            if written.is_err() {
+            {
                 let mut state = self.state();
-                state.broken = true;
-                state.out = Vec::new();
+                state.writing = 0;
+                if written.is_err() {
+                    state.broken = true;
+                    state.out = Vec::new();
+                }
             }
             self.taken.notify_waiters();
             written?;

@@ -13,9 +13,10 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, DiscoverRequest, ErrorCode,
-    ErrorData, InitializeRequest, InitializeRequestParams, JsonRpcMessage, ListToolsRequest, PingRequest,
-    RequestId, RequestMetaObject, ServerJsonRpcMessage,
+    ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest,
+    DiscoverRequest, ErrorCode, ErrorData, Implementation, InitializeRequest, InitializeRequestParams,
+    JsonRpcMessage, ListToolsRequest, PingRequest, ProtocolVersion, RequestId, RequestMetaObject,
+    ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ use super::id_scan::IdScan;
 use super::lines::{Line, Lines, MAX_LINE_BYTES};
 use super::message::{Kind, Message, Meta, Params, text};
 use super::outbox::{Outbox, Reply};
+use crate::arguments::RawObject;
 use crate::version::Version;
 use crate::wire::{Texts, Wire};
 
@@ -328,7 +330,10 @@ impl Intake<'_> {
                 .and_then(|raw| text(raw.get()))
                 .map(|text| text.into_owned().into_boxed_str());
             if let Some(version) = meta.protocol_version {
-                named = Some(text(version.get()).and_then(|version| Version::parse(&version)));
+                let version = text(version.get()).ok_or_else(|| {
+                    invalid_params("`io.modelcontextprotocol/protocolVersion` must be a string")
+                })?;
+                named = Some(Version::parse(&version));
                 // rmcp checks that everything a modern request owes is there.
                 full_meta = Some(
                     serde_json::from_str::<RequestMetaObject>(raw)
@@ -342,6 +347,10 @@ impl Intake<'_> {
             (None, Some(session)) => session,
             (None, None) => before_initialize(method, params.as_ref())?,
         };
+        if version.is_modern() && matches!(request, ClientRequest::PingRequest(_)) {
+            // That version has no `ping`: it is refused like any other unknown method.
+            request = ClientRequest::CustomRequest(CustomRequest::new(method, None));
+        }
         if let ClientRequest::InitializeRequest(initialize) = &request {
             if batch.is_some() {
                 return Err(invalid_request("`initialize` must not be part of a batch"));
@@ -412,15 +421,40 @@ fn typed(
         }
         "initialize" => {
             let raw = raw_params.ok_or_else(|| invalid_params("`params` is missing"))?;
-            let params = serde_json::from_str::<InitializeRequestParams>(raw.get()).map_err(|_| {
+            let handshake = serde_json::from_str::<Handshake<'_>>(raw.get()).map_err(|_| {
                 // What serde says may repeat what was given.
                 invalid_params("`params` must hold `protocolVersion`, `capabilities` and `clientInfo`")
             })?;
-            Ok(ClientRequest::InitializeRequest(InitializeRequest::new(params)))
+            Ok(ClientRequest::InitializeRequest(InitializeRequest::new(handshake.into())))
         }
         "ping" => Ok(ClientRequest::PingRequest(PingRequest::default())),
         "server/discover" => Ok(ClientRequest::DiscoverRequest(DiscoverRequest::default())),
         other => Ok(ClientRequest::CustomRequest(CustomRequest::new(other, None))),
+    }
+}
+
+/// What `initialize` owes us. This server asks nothing of its clients, so what they are able to do, and how
+/// their icons look, is left unread: revisions differ there, and none of it may cost a session.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Handshake<'a> {
+    protocol_version: ProtocolVersion,
+    #[serde(borrow, rename = "capabilities")]
+    _capabilities: RawObject<'a>,
+    client_info: ClientInfo,
+}
+
+#[derive(serde::Deserialize)]
+struct ClientInfo {
+    name: String,
+    version: String,
+}
+
+impl From<Handshake<'_>> for InitializeRequestParams {
+    fn from(handshake: Handshake<'_>) -> Self {
+        let ClientInfo { name, version } = handshake.client_info;
+        Self::new(ClientCapabilities::default(), Implementation::new(name, version))
+            .with_protocol_version(handshake.protocol_version)
     }
 }
 

@@ -93,4 +93,5 @@ fn a_cancellation_is_logged_once() {
     assert!(kaval_fake_api::wait_until(PATIENCE, || server.stderr().contains("[kaval-mcp] tool error:")));
     std::thread::sleep(SILENCE);
     assert_eq!(server.stderr().matches("[kaval-mcp] tool error:").count(), 1, "{}", server.stderr());
+    assert!(server.stderr().contains(" code=cancelled "), "not spelled as other codes: {}", server.stderr());
 }

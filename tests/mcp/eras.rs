@@ -116,6 +116,20 @@ fn what_the_modern_era_removed_is_32601_there() {
     for method in ["ping", "logging/setLevel", "resources/subscribe"] {
         let answer = modern(&mut server, method, json!({}));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        assert_eq!(answer["error"]["message"], "Method not found", "{method}: {answer}");
+    }
+}
+
+#[test]
+fn a_version_that_is_no_text_is_32602() {
+    let (_api, mut server) = fresh();
+    for version in [json!(5), json!(null), json!({}), json!([MODERN]), json!(true)] {
+        let mut params = json!({"_meta": meta(MODERN)});
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = version.clone();
+        for method in ["tools/list", "server/discover"] {
+            let answer = server.request(method, &params);
+            assert_eq!(answer["error"]["code"], -32602, "{method} {version}: {answer}");
+        }
     }
 }
 
@@ -165,6 +179,37 @@ fn a_broken_initialize_is_32602_and_may_be_repeated() {
     }
     assert_eq!(server.initialize("2025-11-25")["serverInfo"]["name"], "kaval");
     server.success("list_sources", &json!({}));
+}
+
+#[test]
+fn a_client_is_not_refused_for_what_this_server_never_asks() {
+    let told = [
+        (json!({"experimental": {"x": true}}), json!({})),
+        (json!({"roots": true, "sampling": {"context": true}, "extensions": {"io.x/y": 1}}), json!({})),
+        (json!({}), json!({"icons": [{"src": "data:,", "sizes": "any", "theme": "sepia"}]})),
+        (json!({}), json!({"title": 5, "websiteUrl": []})),
+    ];
+    for (capabilities, mut info) in told {
+        let (_api, mut server) = fresh();
+        info["name"] = json!("tests");
+        info["version"] = json!("1");
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": info});
+        let answer = server.request("initialize", &params);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{params}: {answer}");
+        server.success("list_sources", &json!({}));
+    }
+    let (_api, mut server) = fresh();
+    for (capabilities, info) in [
+        (json!([]), json!({"name": "tests", "version": "1"})),
+        (json!({}), json!({"name": "tests"})),
+        (json!({}), json!({"name": 5, "version": "1"})),
+        (json!({}), json!("tests")),
+    ] {
+        let params =
+            json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": info});
+        assert_eq!(server.request("initialize", &params)["error"]["code"], -32602, "{params}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Many calls at once: all answered, none mixed up, bounded upstream.
 
 use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use kaval_fake_api::{Api, Fault, Reply};
@@ -82,4 +84,43 @@ fn two_calls_under_one_id_do_not_end_the_session() {
     }
     assert!(server.response_within(5000, PATIENCE).is_some());
     server.success("list_sources", &json!({}));
+}
+
+/// The client sends and does not read: what waits for it is bounded, and nothing is lost.
+#[test]
+fn no_call_goes_upstream_while_the_client_does_not_read() {
+    const CALLS: usize = 160;
+    // A text and a structured result: more than 32 answers are over the 64 MiB that may wait.
+    let body = format!("{{\"decision\":\"ALLOW\",\"x\":\"{}\"}}", "x".repeat(1 << 20));
+    let api = Api::start(move |_| Reply::new(200, body.clone()));
+    let mut child =
+        Launch::on(&api).into_command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let start = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}});
+    writeln!(input, "{start}").unwrap();
+    for id in 1..=CALLS {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "check", "arguments": {"action": "a"}}});
+        writeln!(input, "{call}").unwrap();
+    }
+    assert!(api.wait_for_requests(MAX_UPSTREAM, PATIENCE));
+    let mut sent = 0;
+    while api.count() > sent {
+        sent = api.count();
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    // The first calls went before any answer was there; each answer up to the limit let one more through.
+    assert!(sent < MAX_UPSTREAM + 50, "{sent} of {CALLS} calls went upstream with nobody reading");
+
+    drop(input);
+    let mut seen = HashSet::new();
+    for line in output.lines() {
+        let message: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        assert_ne!(message["result"]["isError"], true, "{:.200}", message["result"]["content"].to_string());
+        assert!(seen.insert(message["id"].as_u64()), "{} came twice", message["id"]);
+    }
+    assert_eq!(seen.len(), CALLS + 1);
+    assert!(child.wait().unwrap().success());
 }
