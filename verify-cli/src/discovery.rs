@@ -38,7 +38,8 @@ pub(crate) struct Discovered {
 /// # Errors
 ///
 /// `usage` for a key id or URL that is not allowed; `unreadable` when the exchange fails or answers with
-/// something else; `keys_malformed` when the body is not a usable key document with that key id.
+/// something else; `keys_malformed` when the body is not a usable key document; `key_unknown` when it does not
+/// hold that key id.
 pub(crate) fn discover(
     url: &str,
     key_id: &JsonString<'_>,
@@ -54,9 +55,10 @@ pub(crate) fn discover(
     })?;
     let keyset = Keyset::from_value(&document);
     keyset.lookup(key_id).map_err(|error| match error {
-        KeysetError::Unknown => {
-            unusable(format!("the fetched key document does not hold the key id {key_id}"))
-        }
+        KeysetError::Unknown => Failure::outcome(
+            Outcome::KeyUnknown,
+            format!("the fetched key document does not hold the key id {key_id}"),
+        ),
         fault => unusable(format!("the fetched key document cannot be used: {fault}")),
     })?;
     drop(document);
