@@ -38,7 +38,8 @@ pub(crate) struct Discovered {
 /// # Errors
 ///
 /// `usage` for a key id or URL that is not allowed; `unreadable` when the exchange fails or answers with
-/// something else; `keys_malformed` when the body is not a usable key document with that key id.
+/// something else; `keys_malformed` when the body is not a usable key document; `key_unknown` when it does not
+/// hold that key id.
 pub(crate) fn discover(
     url: &str,
     key_id: &JsonString<'_>,
@@ -54,9 +55,10 @@ pub(crate) fn discover(
     })?;
     let keyset = Keyset::from_value(&document);
     keyset.lookup(key_id).map_err(|error| match error {
-        KeysetError::Unknown => {
-            unusable(format!("the fetched key document does not hold the key id {key_id}"))
-        }
+        KeysetError::Unknown => Failure::outcome(
+            Outcome::KeyUnknown,
+            format!("the fetched key document does not hold the key id {key_id}"),
+        ),
         fault => unusable(format!("the fetched key document cannot be used: {fault}")),
     })?;
     drop(document);
@@ -120,20 +122,77 @@ fn agent(url: &Url) -> Result<Agent, Failure> {
         // What stays on this machine is none of a proxy's business.
         return Ok(config.proxy(None).build().new_agent());
     }
-    let loaded = rustls_native_certs::load_native_certs();
-    if loaded.certs.is_empty() {
-        let reason = loaded.errors.first().map_or_else(String::new, |error| format!(": {error}"));
-        let message = format!("no trusted certificates were found, set SSL_CERT_FILE{reason}");
-        return Err(Failure::unreadable(message));
-    }
-    let certificates: Vec<_> =
-        loaded.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    let certificates: Vec<_> = trust::certificates(std::env::var_os("SSL_CERT_FILE").as_deref())?
+        .iter()
+        .map(|certificate| Certificate::from_der(certificate).to_owned())
+        .collect();
     let tls = TlsConfig::builder()
         .provider(TlsProvider::Rustls)
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .root_certs(RootCerts::from(certificates))
         .build();
     Ok(config.tls_config(tls).build().new_agent())
+}
+
+mod trust {
+    //! Certificates that are trusted: those of the platform, and those of `SSL_CERT_FILE` beside them.
+
+    use crate::exit::Failure;
+    use rustls::pki_types::CertificateDer;
+    use rustls_native_certs::{CertificateResult, load_certs_from_paths};
+    use std::ffi::OsStr;
+    use std::path::Path;
+
+    /// Bundles of the platform's certificates, most common first; the first that exists is used.
+    #[cfg(all(unix, not(target_os = "macos")))]
+    const BUNDLES: [&str; 6] = [
+        "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/cert.pem",
+        "/usr/local/share/certs/ca-root-nss.crt",
+    ];
+
+    /// Every trusted certificate.
+    ///
+    /// # Errors
+    ///
+    /// `unreadable` when the file of `SSL_CERT_FILE` holds none, or there is none at all.
+    pub(super) fn certificates(own: Option<&OsStr>) -> Result<Vec<CertificateDer<'static>>, Failure> {
+        let mut certificates = Vec::new();
+        if let Some(file) = own.filter(|file| !file.is_empty()) {
+            let loaded = load_certs_from_paths(Some(Path::new(file)), None);
+            if loaded.certs.is_empty() {
+                return Err(none("SSL_CERT_FILE holds no certificate", &loaded));
+            }
+            certificates = loaded.certs;
+        }
+        let platform = platform();
+        if certificates.is_empty() && platform.certs.is_empty() {
+            return Err(none("no trusted certificates were found, set SSL_CERT_FILE", &platform));
+        }
+        certificates.extend(platform.certs);
+        Ok(certificates)
+    }
+
+    fn none(words: &str, loaded: &CertificateResult) -> Failure {
+        let reason = loaded.errors.first().map_or_else(String::new, |error| format!(": {error}"));
+        Failure::unreadable(format!("{words}{reason}"))
+    }
+
+    /// The platform's certificates. A bundle is read by its path: asked for all, the loader would leave the
+    /// platform out as soon as `SSL_CERT_FILE` is set.
+    fn platform() -> CertificateResult {
+        #[cfg(all(unix, not(target_os = "macos")))]
+        if let Some(bundle) = BUNDLES.iter().map(Path::new).find(|path| path.exists()) {
+            let loaded = load_certs_from_paths(Some(bundle), None);
+            if !loaded.certs.is_empty() {
+                return loaded;
+            }
+        }
+        rustls_native_certs::load_native_certs()
+    }
 }
 
 fn failed(error: &ureq::Error) -> Failure {
@@ -181,6 +240,29 @@ fn text_of(bytes: Vec<u8>) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+
+    /// A certificate that no platform holds; what counts here is that it is read.
+    const OWN: &str = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
+
+    #[test]
+    fn own_certificates_are_trusted_beside_those_of_the_platform() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (own, empty) = (folder.path().join("own.pem"), folder.path().join("empty.pem"));
+        std::fs::write(&own, OWN).expect("a file");
+        std::fs::write(&empty, "").expect("a file");
+        let platform = trust::certificates(None).map_or(0, |certificates| certificates.len());
+        let both = trust::certificates(Some(own.as_os_str())).expect("certificates");
+        assert_eq!(both.len(), platform + 1);
+        assert_eq!(
+            trust::certificates(Some(OsStr::new(""))).map_or(0, |certificates| certificates.len()),
+            platform
+        );
+        for unusable in [empty, folder.path().join("missing.pem")] {
+            let failure = trust::certificates(Some(unusable.as_os_str())).expect_err("refused");
+            assert!(failure.message.starts_with("SSL_CERT_FILE"), "{}", failure.message);
+        }
+    }
 
     #[test]
     fn only_https_and_loopback_http_are_asked() {

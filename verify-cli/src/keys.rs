@@ -53,7 +53,8 @@ fn to_value(keyset: &Keyset, is_usable: bool) -> Value<'_> {
         member.insert("key_id", Value::String(key.key_id.borrowed()));
         member.insert("lifecycle_status", status(key));
         if let Some(form) = &key.canonicalization {
-            member.insert("canonicalization", Value::String(form.borrowed()));
+            // Thousands of keys can inherit one form of half a megabyte, and each repeats it here.
+            member.insert("canonicalization", Value::String(form.excerpt().into()));
         }
         member.insert("trusted", key.is_trusted());
         member.insert("reason", Value::String(key.trust_reason().into_owned().into()));
@@ -122,10 +123,11 @@ pub(crate) fn fetch(_: &FetchArgs) -> Result<ExitStatus, Failure> {
 pub(crate) fn fetch(args: &FetchArgs) -> Result<ExitStatus, Failure> {
     use crate::key_source::Loopback;
     use kaval_receipt::json::JsonString;
+    use kaval_receipt::keyset::MAX_KEY_ID_LEN;
 
     let kid = JsonString::from(args.kid.as_str());
-    if kid.is_blank() {
-        return Err(Failure::usage("--kid must not be blank"));
+    if kid.is_blank() || kid.utf16_len() > MAX_KEY_ID_LEN {
+        return Err(Failure::usage(format!("--kid takes a key id of 1 to {MAX_KEY_ID_LEN} characters")));
     }
     let pinned = pin::read_pinned(&args.output)?;
     let discovered =
@@ -208,6 +210,8 @@ mod pin {
         let failed = |error: io::Error| {
             Failure::unwritable(format!("{} cannot be written: {error}", Source::File(path.to_owned())))
         };
+        // A link keeps pointing where it points: what reads the file under its own name sees the new keys too.
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let temporary = temporary_path(path)
             .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "it names no file")))?;
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(failed)?;

@@ -89,13 +89,21 @@ fn tolerance(text: &str) -> Result<Option<f64>, Failure> {
     seconds.map(Some).ok_or_else(|| Failure::usage("--tolerance takes a number of seconds, or none"))
 }
 
+/// The text of a configuring file, the byte order mark that some editors put before it left out. None when it
+/// holds NUL bytes, as UTF-16 does: then every name would be misread, and a sound delivery rejected.
+fn plain_text(document: &Document) -> Option<&str> {
+    let text = document.text();
+    Some(text.strip_prefix('\u{feff}').unwrap_or(text)).filter(|text| !text.contains('\0'))
+}
+
 /// Secrets from a JSON object or from lines. Messages name lines by number alone: a line holds a secret.
 fn read_secrets(document: &Document) -> Result<Vec<Secret>, Failure> {
     let misused = |message: &str| Failure::usage(format!("--secret-file: {message}"));
+    let text = plain_text(document).ok_or_else(|| misused("not UTF-8 text"))?;
     let mut pairs = Vec::new();
-    if document.text().trim_start().starts_with('{') {
+    if text.trim_start().starts_with('{') {
         // The reader's message can repeat a key, so only the place is told.
-        let value = json::parse(document.text())
+        let value = json::parse(text)
             .map_err(|error| misused(&format!("not strict JSON ({} at {})", error.code(), error.offset)))?;
         // What the API answers on subscription can be kept as it is.
         let value = value.get("webhook_verification").unwrap_or(&value);
@@ -110,7 +118,7 @@ fn read_secrets(document: &Document) -> Result<Vec<Secret>, Failure> {
             }
         }
     } else {
-        for (number, line) in (1..).zip(document.text().lines()) {
+        for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -133,7 +141,7 @@ fn read_secrets(document: &Document) -> Result<Vec<Secret>, Failure> {
 /// Headers from a JSON object or array, or from lines `Name: value`.
 fn read_headers(document: &Document) -> Result<Vec<(String, String)>, Failure> {
     let misused = |message: &str| Failure::usage(format!("--headers: {message}"));
-    let text = document.text();
+    let text = plain_text(document).ok_or_else(|| misused("not UTF-8 text"))?;
     if !text.trim_start().starts_with(['{', '[']) {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         return lines

@@ -99,9 +99,16 @@ impl<'a> JsonString<'a> {
     }
 
     /// The start of the text for a message: whoever wrote the receipt does not set a message's length.
-    pub(crate) fn excerpt(&self) -> String {
+    #[must_use]
+    pub fn excerpt(&self) -> String {
         const MAX_CHARS: usize = 128;
-        let text = self.to_display_string();
+        // No character takes more bytes, so the rest of a long text need not be looked at.
+        const MAX_BYTES: usize = 4 * (MAX_CHARS + 1);
+        let bytes = self.as_wtf8();
+        let text = match bytes.get(..MAX_BYTES) {
+            Some(start) => JsonString(Repr::Wtf8(Vec::from(start))).to_display_string(),
+            None => self.to_display_string(),
+        };
         match text.char_indices().nth(MAX_CHARS) {
             Some((end, _)) => alloc::format!("{}…", text.get(..end).unwrap_or_default()),
             None => text,
@@ -310,6 +317,18 @@ pub(super) fn plain_prefix_len(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
     use alloc::vec;
+
+    #[test]
+    fn an_excerpt_ends_after_128_characters() {
+        for character in ["c", "é", "😀"] {
+            let exact = character.repeat(128);
+            assert_eq!(JsonString::from(&*exact).excerpt(), exact);
+            for more in [1, 2, 100_000] {
+                let long = JsonString::from(character.repeat(128 + more));
+                assert_eq!(long.excerpt(), alloc::format!("{exact}…"));
+            }
+        }
+    }
 
     #[test]
     fn a_pair_written_as_two_escapes_is_one_character() {

@@ -35,7 +35,7 @@ use progress::Progress;
 use report::Report;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use summary::Summary;
@@ -46,6 +46,7 @@ use summary::Summary;
 ///
 /// A [`Failure`] when the run could not start or its report could not be written.
 pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
+    keep_inputs(args)?;
     let by_terminal = || if io::stdout().is_terminal() { AuditFormat::Text } else { AuditFormat::Json };
     let format = args.format.unwrap_or_else(by_terminal);
     let at = args.gates.evaluation_time()?;
@@ -115,6 +116,21 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitStatus, Failure> {
         advise(&summary.headline());
     }
     Ok(ExitStatus::from_code(summary.exit_code()))
+}
+
+/// Refuses a report in the place of what the run reads.
+fn keep_inputs(args: &AuditArgs) -> Result<(), Failure> {
+    let others = [&args.keyset, &args.keys, &args.expect_ids, &args.gates.expect_action];
+    let inputs = args.inputs.iter().chain(others.into_iter().flatten()).map(PathBuf::as_path);
+    match args.output.as_deref().and_then(|place| output::replaced(place, inputs)) {
+        None => Ok(()),
+        Some(input) => {
+            let input = Source::File(input.to_owned());
+            Err(Failure::usage(format!(
+                "--output would replace what is read from {input}: give another place"
+            )))
+        }
+    }
 }
 
 fn jobs(args: &AuditArgs) -> Result<usize, Failure> {

@@ -1,5 +1,6 @@
 //! Where a report goes: standard output, or a file that appears only once it is whole.
 
+use super::names::{bytes_of, kind_of};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,17 @@ pub(super) enum Output {
     },
     /// Something that is not a regular file, such as a device or a FIFO: it cannot be replaced.
     Direct(BufWriter<File>),
+}
+
+/// The input that a report at that place would replace: the very file, or the folder in which it counts as a
+/// receipt or key document. A receipt may exist nowhere else.
+pub(super) fn replaced<'i>(place: &Path, inputs: impl IntoIterator<Item = &'i Path>) -> Option<&'i Path> {
+    let place = place.canonicalize().ok().filter(|place| place.is_file())?;
+    let is_receipt = kind_of(bytes_of(place.as_os_str())).is_some();
+    inputs.into_iter().find(|input| {
+        let input = input.canonicalize();
+        input.is_ok_and(|input| place == input || (is_receipt && place.starts_with(input)))
+    })
 }
 
 impl Output {

@@ -139,6 +139,39 @@ fn a_report_file_appears_whole_or_not_at_all() {
     assert_eq!(names(&room.path("")), ["in", "keys.json", "report"]);
 }
 
+#[test]
+fn a_report_never_replaces_what_the_run_reads() {
+    let room = Room::new();
+    let kept = room.put("a.json", receipt("a"));
+    fs::write(room.path("ids.txt"), "a").expect("a file");
+    let files =
+        || ["in/a.json", "keys.json", "ids.txt"].map(|name| fs::read(room.path(name)).expect("a file"));
+    let before = files();
+    let run = |input: &str, place: &str| {
+        let output =
+            room.audit(&[input, "--expect-ids", "ids.txt", "--output", place, "--format", "json"]).output();
+        let output = output.expect("it runs");
+        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
+    };
+    let kept = kept.to_str().expect("UTF-8");
+    for (input, place) in [
+        ("in/a.json", "in/a.json"),
+        ("in", kept),
+        ("in", "./in/../in/a.json"),
+        ("in", "keys.json"),
+        ("in", "ids.txt"),
+    ] {
+        let (code, stdout) = run(input, place);
+        assert_eq!(code, Some(2), "{place}");
+        assert!(stdout.contains(r#""code":"usage""#) && stdout.contains("would replace"), "{stdout}");
+        assert_eq!(files(), before, "{place}");
+    }
+    // A report that counts as no receipt may lie in the folder, and be renewed there.
+    for _ in 0..2 {
+        assert_eq!(run("in", "in/report.txt"), (Some(0), String::new()));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_write_that_fails_is_never_success() {

@@ -7,6 +7,7 @@ mod compat;
 #[cfg(feature = "discovery")]
 mod discovery;
 mod exit_codes;
+mod hostile;
 mod inputs;
 #[cfg(feature = "discovery")]
 mod pinning;

@@ -49,11 +49,25 @@ fn a_key_that_changed_under_its_id_is_refused() {
 fn nothing_is_written_without_the_wanted_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let pinned = folder.path().join("keys.json");
-    for document in [active_keyset().replace(KEY_ID, "other"), "{".to_owned()] {
-        let run = fetch(&document, &pinned);
-        assert_eq!((run.code, run.failure_code()), (2, "keys_malformed".to_owned()));
+    let other = active_keyset().replace(KEY_ID, "other");
+    for (document, code, name) in [(&*other, 3, "key_unknown"), ("{", 2, "keys_malformed")] {
+        let run = fetch(document, &pinned);
+        assert_eq!((run.code, run.failure_code()), (code, name.to_owned()));
     }
     assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_the_pinned_file_stays_a_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pinned, link) = (folder.path().join("keys.json"), folder.path().join("current.json"));
+    assert_eq!(fetch(&active_keyset(), &pinned).code, 0);
+    std::os::unix::fs::symlink("keys.json", &link).expect("a link");
+    let retired = keyset(r#","lifecycle":{"status":"retired"}"#);
+    assert_eq!(fetch(&retired, &link).code, 0);
+    assert_eq!(fs::read_link(&link).expect("a link"), Path::new("keys.json"));
+    assert_eq!(fs::read_to_string(&pinned).expect("a file"), retired);
 }
 
 #[test]
