@@ -114,6 +114,22 @@ fn the_page_is_self_contained_and_values_are_never_markup() {
 }
 
 #[test]
+fn the_page_rounds_shares_and_puts_words_beside_the_exit_code() {
+    let room = Room::new();
+    room.put("a.json", receipt("a"));
+    room.put("b.json", receipt("b"));
+    room.put("c.json", "{}");
+    room.put("notes.txt", "");
+    let (code, text) = stdout(&room, &["in", "--format", "html"]);
+    assert_eq!(code, 2);
+    for part in
+        ["33.3 %", "66.7 %", "Exit code 2: at worst, something could not be checked.", "1 file not named"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn a_report_file_appears_whole_or_not_at_all() {
     let room = Room::new();
     mixed(&room);

@@ -107,6 +107,14 @@ fn write_header(out: &mut Vec<u8>, summary: &Summary) {
         _ => format!("{} of {} receipts need attention", grouped(attention), grouped(total)),
     };
     let mark = if exit_code == 0 { "✓" } else { "✗" };
+    let worst = match exit_code {
+        0 => "everything asked for holds",
+        1 => "at worst, a receipt is forged or contradicts itself",
+        3 => "at worst, a key is unknown or not trusted",
+        4 => "at worst, a receipt is not fresh",
+        5 => "at worst, a receipt is authentic but not what was required",
+        _ => "at worst, something could not be checked",
+    };
     let completeness = match &summary.completeness {
         None => "",
         Some(completeness) if completeness.is_complete() => " Every expected id is there, and no other.",
@@ -115,14 +123,13 @@ fn write_header(out: &mut Vec<u8>, summary: &Summary) {
     let _ = writeln!(
         out,
         "<section class=\"card verdict code-{exit_code}\"><span class=\"mark\" aria-hidden=\"true\">{mark}</span>\
-         <div><strong>{headline}</strong><span class=\"soft\">Exit code {exit_code}.{completeness}</span></div></section>"
+         <div><strong>{headline}</strong><span class=\"soft\">Exit code {exit_code}: {worst}.{completeness}</span></div></section>"
     );
 }
 
 /// The totals as bars. Each bar has its word and its number beside it, so that neither colour nor length has to
 /// be seen.
 fn write_chart(out: &mut Vec<u8>, summary: &Summary) {
-    let most = summary.outcomes().map(|(_, count)| count).max().unwrap_or(1);
     let total = summary.counts.total().max(1);
     out.extend_from_slice(
         b"<section class=\"card\" aria-labelledby=\"totals\"><h2 id=\"totals\">Totals</h2>\n<table class=\"chart\">\
@@ -132,9 +139,10 @@ fn write_chart(out: &mut Vec<u8>, summary: &Summary) {
     for (outcome, count) in summary.outcomes() {
         let mark = if outcome == Outcome::Accepted { "✓" } else { "✗" };
         let (code, exit_code, index) = (outcome.code(), outcome.exit_code(), outcome.index());
-        // In tenths of a percent, and never nothing where there is something.
-        let width = (count.saturating_mul(1000) / most).max(4);
-        let share = count.saturating_mul(1000) / total;
+        // In tenths of a percent, never nothing where there is something, and all only where it is all.
+        let share = (count.saturating_mul(1000) + total / 2) / total;
+        let share = if count < total { share.min(999) } else { share };
+        let width = share.max(4);
         let share = match share {
             0 => "under 0.1 %".to_owned(),
             share => format!("{}.{} %", share / 10, share % 10),
@@ -166,8 +174,10 @@ fn write_coverage(out: &mut Vec<u8>, summary: &Summary) {
         out.extend_from_slice(b"</li>\n");
     }
     for (name, count) in summary.passed_by() {
-        let words = match name {
-            "ignored_files" => "files not named as receipts were ignored",
+        let words = match (name, count) {
+            ("ignored_files", 1) => "file not named as a receipt was ignored",
+            ("ignored_files", _) => "files not named as receipts were ignored",
+            (_, 1) => "link to a folder was not entered",
             _ => "links to folders were not entered",
         };
         let _ = writeln!(out, "<li>{} {words}</li>", grouped(count));
