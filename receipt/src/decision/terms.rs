@@ -27,14 +27,8 @@ macro_rules! terms {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }
 
-            #[allow(dead_code, reason = "not every term is read from a receipt")]
-            pub(crate) fn from_string(text: &JsonString<'_>) -> Option<Self> {
-                text.as_str().and_then(Self::parse)
-            }
-
-            #[allow(dead_code, reason = "not every term is read from a receipt")]
             pub(crate) fn from_value(value: Option<&Value<'_>>) -> Option<Self> {
-                value.and_then(Value::as_string).and_then(Self::from_string)
+                value.and_then(Value::as_string).and_then(JsonString::as_str).and_then(Self::parse)
             }
         }
     };

@@ -4,4 +4,6 @@ mod bounds;
 mod formats;
 mod inputs;
 mod outcomes;
+#[path = "../signing/mod.rs"]
+mod signing;
 mod support;

@@ -11,6 +11,8 @@ mod hostile;
 mod inputs;
 #[cfg(feature = "discovery")]
 mod pinning;
+#[path = "../signing/mod.rs"]
+mod signing;
 mod streams;
 mod support;
 mod worked_examples;

@@ -1,28 +1,14 @@
 //! Receipts signed with the published example seed, and runs of the binary.
 
+use crate::signing::signing_key;
+pub(crate) use crate::signing::{KEY_ID, sign};
 use assert_cmd::Command;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::{Signer as _, SigningKey};
-use kaval_receipt::{canonical, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) const KEY_ID: &str = "example-key-2026";
 pub(crate) const AT: &str = "2026-08-01T10:00:00Z";
-
-fn signing_key() -> SigningKey {
-    SigningKey::from_bytes(&core::array::from_fn(|index| u8::try_from(index).expect("below 32")))
-}
-
-/// Signs a receipt given as a JSON object without its signature.
-pub(crate) fn sign(unsigned: &str) -> String {
-    let receipt = json::parse(unsigned).expect("strict JSON");
-    let canonical = canonical::canonical_unsigned_receipt(&receipt).expect("an object");
-    let signature = URL_SAFE_NO_PAD.encode(signing_key().sign(canonical.as_bytes()).to_bytes());
-    let open = unsigned.trim_end().strip_suffix('}').expect("an object");
-    format!(r#"{open},"signature":{{"algorithm":"Ed25519","key_id":"{KEY_ID}","signature":"{signature}"}}}}"#)
-}
 
 /// A key entry with other members added, such as a lifecycle.
 pub(crate) fn key(more: &str) -> String {
