@@ -25,7 +25,7 @@ Examples:
   kaval-mcp tools --json          the same as a client gets it
   KAVAL_API_KEY_FILE=~/.kaval-key kaval-mcp --require-key
 
-Exit codes: 0 end of input or stop signal; 1 configuration or start-up failure; 2 usage.";
+Exit codes: 0 input ended or told to stop; 1 cannot start as configured; 2 wrong command line.";
 
 /// MCP server that an agent calls before it acts: ALLOW, REVIEW or BLOCK, from the Kaval verification API.
 ///

@@ -251,8 +251,7 @@ impl From<CallError> for Failure {
                 ..Self::new(
                     Code::ToolRetired,
                     format!(
-                        "the API has folded this into {replacement}: call `check` with the action you are about to \
-                         take, or with the claims it rests on"
+                        "the API has folded this into {replacement}: call `check` with the planned action or the facts under it"
                     ),
                 )
             },

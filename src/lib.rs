@@ -1,5 +1,5 @@
-//! An MCP server that an agent calls before it acts: it forwards the action, or the claims the action
-//! rests on, to the Kaval verification API and hands back ALLOW, REVIEW or BLOCK.
+//! An MCP server that stands between an agent's intention and its action: the Kaval verification API is asked
+//! about the action, or about the claims under it, and its ALLOW, REVIEW or BLOCK is handed on.
 //!
 //! The library holds no policy, installs no logger, TLS provider or signal handler, and never exits.
 //!

@@ -81,8 +81,8 @@ fn configure(settings: &Settings) -> Result<Client, Exit> {
         };
     if client.config().api_key.is_none() {
         if required {
-            let message = "KAVAL_API_KEY is required: create a key at https://usekaval.com and set KAVAL_API_KEY or \
-                           KAVAL_API_KEY_FILE";
+            let message = "no API key, and one is required: get one at https://usekaval.com and give it in KAVAL_API_KEY \
+                           or KAVAL_API_KEY_FILE";
             return Err(Exit(FAILURE, message.to_owned()));
         }
         tracing::warn!(

@@ -3,21 +3,21 @@
 /// What became of one receipt. The order is that of precedence: the first that applies is the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// Missing, not a regular file, over a size limit, or an I/O error.
+    /// The bytes could not be had: no such regular file, too many of them, or reading failed.
     Unreadable,
     /// Not strict JSON, no receipt inside, or the signature block is invalid.
     Malformed,
-    /// The key document cannot be used.
+    /// The key document has a fault that spoils all of it.
     KeysMalformed,
     /// The key document does not hold the receipt's key id.
     KeyUnknown,
-    /// The bytes are not what that key signed.
+    /// The named key did not sign these canonical bytes.
     SignatureInvalid,
     /// The key is revoked, compromised, without lifecycle, or declares another canonical form.
     KeyUntrusted,
     /// The verdict should be derived, and the rule version or a fact is beyond judgement.
     NotDerivable,
-    /// Authentic, but the verdict or its reason codes do not follow from the facts.
+    /// Authentic, but its facts lead to another verdict or to other reason codes.
     VerdictMismatch,
     /// Freshness is required and not given.
     NotFresh,
@@ -25,7 +25,7 @@ pub enum Outcome {
     ActionMismatch,
     /// Another decision is required.
     DecisionRefused,
-    /// Everything asked for holds.
+    /// No other outcome applies.
     Accepted,
 }
 

@@ -19,7 +19,7 @@ pub(super) const TOOL: Tool = Tool {
     define,
     request,
     only: None,
-    on_timeout: "no verdict inside the deadline, so nothing is permitted: retry with mode `fast` (stored state only, no \
+    on_timeout: "no verdict inside the deadline, so nothing is permitted: retry with mode `fast` (what is watched already, no \
                  research) or a smaller max_wait_ms",
 };
 
@@ -139,7 +139,7 @@ fn request(mut arguments: Arguments<'_>, budgets: Budgets) -> Result<Request, Bo
         return Err(Box::new(Failure::new(
             Code::BadRequest,
             format!(
-                "give `action` (what you are about to do) or `claims` (the facts it rests on){}",
+                "give `action` (the step that comes next) or `claims` (the facts under it){}",
                 hint.unwrap_or_default()
             ),
         )));
@@ -181,7 +181,7 @@ mod tests {
     fn neither_action_nor_claims_is_a_bad_request() {
         assert_eq!(
             failure_of(&TOOL, r#"{"mode":"fast"}"#),
-            r#"{"error":"bad_request","message":"give `action` (what you are about to do) or `claims` (the facts it rests on)"}"#
+            r#"{"error":"bad_request","message":"give `action` (the step that comes next) or `claims` (the facts under it)"}"#
         );
         assert!(failure_of(&TOOL, r#"{"claim":["x"]}"#).contains("did you mean `claims`?"));
         assert!(failure_of(&TOOL, r#"{"action":null}"#).contains("bad_request"));
