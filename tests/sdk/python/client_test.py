@@ -164,6 +164,15 @@ async def lists_without_a_key(mode):
         assert error_of(await client.call_tool("check", {"action": "a"}))["error"] == "missing_api_key"
 
 
+async def starts_from_the_sample_configuration(mode):
+    with open(os.path.join(os.environ["KAVAL_ROOT"], "mcp.json"), encoding="utf-8") as file:
+        entry = json.load(file)["mcpServers"]["kaval"]
+    assert (entry["command"], entry["args"]) == ("kaval-mcp", []), entry
+    async with connect(mode, **entry["env"]) as client:
+        assert (await client.call_tool("check", {"action": "a"})).is_error is False
+    assert API.seen()["requests"][0]["headers"]["authorization"] == f"Bearer {entry['env']['KAVAL_API_KEY']}"
+
+
 CASES = [
     lists_the_tools,
     negotiates,
@@ -175,6 +184,7 @@ CASES = [
     closes_upstream_when_cancelled,
     answers_many_at_once,
     lists_without_a_key,
+    starts_from_the_sample_configuration,
 ]
 
 
